@@ -1,0 +1,105 @@
+//! Reads a chat completion from the body of a success. A success that is no completion is a fault, not an answer.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde_json::Value;
+
+use crate::outcome::{Answer, Usage};
+use crate::reply::Reply;
+
+/// The completion in a reply, or why there is none.
+pub(crate) fn read(reply: &Reply) -> Result<Answer, &'static str> {
+    let body = str::from_utf8(&reply.body).map_err(|_| "the body is not UTF-8")?;
+    if body.trim().is_empty() {
+        return Err("the body is empty");
+    }
+    let value = serde_json::from_str::<Value>(body).map_err(|_| "the body is not complete JSON")?;
+    let choice = value.pointer("/choices/0").ok_or("the body is JSON but no chat completion")?;
+    let message = choice.get("message").filter(|message| message.is_object()).ok_or("the choice has no message")?;
+    let text = text(message);
+    let finish_reason = choice.get("finish_reason").and_then(Value::as_str).map(String::from);
+    let note = note(message, text.as_deref(), finish_reason.as_deref());
+    if text.as_deref().is_none_or(|text| text.trim().is_empty()) && note.is_none() {
+        return Err("the completion has no text");
+    }
+    Ok(Answer {
+        text,
+        finish_reason,
+        note,
+        usage: usage(&value),
+        status: reply.status,
+        request_id: reply.headers.first("x-request-id").map(String::from),
+        body: body.into(),
+    })
+}
+
+/// `content` as string, or as a list of parts of which those of text count.
+fn text(message: &Value) -> Option<String> {
+    match message.get("content")? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => Some(parts.iter().filter_map(|part| part.get("text")?.as_str()).collect()),
+        _ => None,
+    }
+}
+
+/// Why the text is missing or not whole; each makes the answer usable as it stands, so it is not sent again.
+fn note(message: &Value, text: Option<&str>, finish_reason: Option<&str>) -> Option<String> {
+    let refusal = message.get("refusal").and_then(Value::as_str).filter(|refusal| !refusal.is_empty());
+    let calls = message.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
+    let is_empty = text.is_none_or(|text| text.trim().is_empty());
+    match (refusal, finish_reason) {
+        (Some(refusal), _) => Some(format!("the model declined: {refusal}")),
+        (_, Some("content_filter")) => Some("the endpoint's content filter cut the answer".to_string()),
+        (_, Some("length")) if is_empty => Some("max_tokens was used up before any text came; raise it".to_string()),
+        (_, Some("length")) => Some("cut off at max_tokens".to_string()),
+        _ if is_empty && calls > 0 => Some(format!("no text, but {calls} tool call(s)")),
+        _ => None,
+    }
+}
+
+fn usage(value: &Value) -> Option<Usage> {
+    let usage = value.get("usage")?;
+    let tokens = |name| usage.get(name).and_then(Value::as_u64);
+    Some(Usage { prompt_tokens: tokens("prompt_tokens")?, completion_tokens: tokens("completion_tokens").unwrap_or(0) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(body: &str) -> Result<Answer, &'static str> {
+        read(&Reply { status: 200, body: body.into(), ..Reply::default() })
+    }
+
+    #[test]
+    fn text_and_usage_are_taken_out() {
+        let answer = of(r#"{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}],
+            "usage":{"prompt_tokens":5,"completion_tokens":1}}"#);
+        let answer = answer.unwrap();
+        assert_eq!(answer.text.as_deref(), Some("ok"));
+        assert_eq!(answer.usage, Some(Usage { prompt_tokens: 5, completion_tokens: 1 }));
+        assert_eq!(answer.note, None);
+    }
+
+    #[test]
+    fn parts_are_joined_and_blank_lines_before_the_json_do_no_harm() {
+        let answer = of("\n\n{\"choices\":[{\"message\":{\"content\":[{\"text\":\"o\"},{\"text\":\"k\"}]}}]}");
+        assert_eq!(answer.unwrap().text.as_deref(), Some("ok"));
+    }
+
+    #[test]
+    fn an_answer_without_text_says_why() {
+        let answer = of(r#"{"choices":[{"message":{"content":null,"refusal":"no"},"finish_reason":"stop"}]}"#);
+        assert_eq!(answer.unwrap().note.as_deref(), Some("the model declined: no"));
+    }
+
+    #[test]
+    fn what_is_no_completion_is_named() {
+        assert_eq!(of(""), Err("the body is empty"));
+        assert_eq!(of("{\"choices\":[{\"mess"), Err("the body is not complete JSON"));
+        assert_eq!(of("{\"object\":\"list\"}"), Err("the body is JSON but no chat completion"));
+        assert_eq!(of(r#"{"choices":[{"message":{"content":" "}}]}"#), Err("the completion has no text"));
+    }
+}

@@ -1,0 +1,168 @@
+//! When the next request may go so that no limit is passed: limits that were set, else those that the endpoint states,
+//! else those that explain its refusals.
+
+mod history;
+mod limit;
+mod rolling_log;
+
+use alloc::vec::Vec;
+
+use crate::hints::Budget;
+use crate::settings::{Rate, Settings, Unit};
+use crate::time::{Delay, Tick};
+
+use self::history::History;
+use self::limit::Enforced;
+pub use self::limit::{Limit, LimitSource};
+pub(crate) use self::rolling_log::Ticket;
+
+/// All limits of one key.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    limits: Vec<Enforced>,
+    history: History,
+    pace: Delay,
+    last_sent_at: Option<Tick>,
+    next_ticket: Ticket,
+    /// A refusal without a hint that no limit explains yet.
+    unexplained: Option<(Ticket, Tick)>,
+}
+
+/// When a request may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Permit {
+    /// Now.
+    Go,
+    /// At that instant, because of this limit; without one, because of the pace.
+    Wait(Tick, Option<Rate>),
+    /// Not at all: it is larger than this limit.
+    Never(Rate),
+}
+
+impl Limiter {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let mut limiter = Self {
+            limits: Vec::new(),
+            history: History::default(),
+            pace: settings.pace,
+            last_sent_at: None,
+            next_ticket: 0,
+            unexplained: None,
+        };
+        for rate in &settings.rates {
+            limiter.add(Limit { rate: *rate, source: LimitSource::Settings }, Tick::default());
+        }
+        limiter
+    }
+
+    /// All limits that are known.
+    pub(crate) fn limits(&self) -> impl Iterator<Item = Limit> {
+        self.limits.iter().map(|enforced| enforced.limit)
+    }
+
+    /// Whether the limit on requests is known from a better source than refusals.
+    pub(crate) fn is_sure(&self) -> bool {
+        self.limits().any(|limit| limit.rate.unit == Unit::Requests && limit.source != LimitSource::Refusals)
+    }
+
+    /// When a request with so many tokens may go.
+    pub(crate) fn permit(&mut self, now: Tick, tokens: u64) -> Permit {
+        let paced = self.last_sent_at.map_or(now, |last| last + self.pace);
+        let mut permit = if paced > now { Permit::Wait(paced, None) } else { Permit::Go };
+        let mut latest = now.max(paced);
+        for enforced in &mut self.limits {
+            let rate = enforced.limit.rate;
+            match enforced.allows_at(now, tokens) {
+                None => return Permit::Never(rate),
+                Some(at) if at > latest => (latest, permit) = (at, Permit::Wait(at, Some(rate))),
+                Some(_) => {}
+            }
+        }
+        permit
+    }
+
+    /// A request goes out.
+    pub(crate) fn sent(&mut self, now: Tick, tokens: u64) -> Ticket {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.last_sent_at = Some(now);
+        self.history.sent(ticket, now, tokens);
+        for enforced in &mut self.limits {
+            enforced.sent(ticket, now, tokens);
+        }
+        ticket
+    }
+
+    /// A request was answered, and took so many tokens. Returns what was learnt.
+    pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>) -> Option<Limit> {
+        let mut learnt = None;
+        for enforced in &mut self.limits {
+            if enforced.answered(ticket, now, tokens) {
+                learnt = Some(enforced.limit);
+            }
+        }
+        if let Some((refused, refused_at)) = self.unexplained.take_if(|(refused, _)| *refused < ticket) {
+            let rate = self.history.explain_by_answer(refused, refused_at, now);
+            learnt = self.learn(rate, now).or(learnt);
+        }
+        learnt
+    }
+
+    /// A request was refused, with the endpoint's hint. Returns what was learnt.
+    pub(crate) fn refused(&mut self, ticket: Ticket, hint: Option<Delay>, now: Tick) -> Option<Limit> {
+        self.history.refused(ticket, now);
+        let mut learnt = None;
+        for enforced in &mut self.limits {
+            if enforced.refused(ticket, now, &self.history) {
+                learnt = Some(enforced.limit);
+            }
+        }
+        match hint {
+            _ if self.knows(Unit::Requests) => learnt,
+            Some(hint) => self.learn(self.history.explain(ticket, hint, now), now),
+            None => {
+                self.unexplained = self.unexplained.or(Some((ticket, now)));
+                None
+            }
+        }
+    }
+
+    /// The endpoint states a budget with its answer to a request. Returns what was learnt.
+    pub(crate) fn observe(&mut self, budget: &Budget, ticket: Ticket, now: Tick) -> Option<Limit> {
+        let amount = budget.amount.filter(|amount| *amount > 0 && budget.unit == Unit::Requests)?;
+        let stated = self.limits.iter_mut().find(|enforced| enforced.limit.rate.unit == budget.unit);
+        let window = window(budget, amount, &self.history, ticket, now);
+        match stated {
+            Some(enforced) if enforced.limit.source == LimitSource::Headers => {
+                enforced.restate(amount, window).then_some(enforced.limit)
+            }
+            Some(enforced) if enforced.limit.source == LimitSource::Settings => None,
+            _ => {
+                let rate = Rate { unit: budget.unit, amount, window: window? };
+                self.limits.retain(|enforced| enforced.limit.source == LimitSource::Settings);
+                Some(self.add(Limit { rate, source: LimitSource::Headers }, now))
+            }
+        }
+    }
+
+    fn knows(&self, unit: Unit) -> bool {
+        self.limits().any(|limit| limit.rate.unit == unit)
+    }
+
+    fn learn(&mut self, rate: Option<Rate>, now: Tick) -> Option<Limit> {
+        let rate = rate.filter(|rate| !rate.window.is_zero() && !self.knows(rate.unit))?;
+        Some(self.add(Limit { rate, source: LimitSource::Refusals }, now))
+    }
+
+    fn add(&mut self, limit: Limit, now: Tick) -> Limit {
+        self.limits.push(Enforced::new(limit, self.next_ticket, now, &self.history));
+        limit
+    }
+}
+
+/// The window behind a stated budget: from the oldest request that it counts to its reset.
+fn window(budget: &Budget, amount: u64, history: &History, ticket: Ticket, now: Tick) -> Option<Delay> {
+    let used = amount.checked_sub(budget.remaining?).filter(|used| *used > 0)?;
+    let oldest = history.oldest_of(used, ticket)?;
+    budget.reset.filter(|reset| !reset.is_zero()).map(|reset| reset + now.since(oldest))
+}

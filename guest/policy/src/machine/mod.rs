@@ -1,0 +1,283 @@
+//! The state machine: documents and replies go in, actions come out. It has no clock, no chance and no socket.
+
+mod action;
+mod progress;
+mod replies;
+
+use alloc::collections::{BTreeSet, VecDeque};
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use slab::Slab;
+
+pub use self::action::{Action, DocumentKey, News, Pause, PauseReason, Refusal};
+use self::progress::{Flight, Progress, State};
+use crate::backoff::Backoff;
+use crate::gate::Gate;
+use crate::limiter::{Limit, Limiter, Permit};
+use crate::outcome::{Ending, Failure, FailureKind, PostponeReason, Postponement};
+use crate::settings::{Rate, Settings};
+use crate::time::{Delay, Now, Tick};
+
+/// Brings documents through a rate limit.
+///
+/// Call [`submit`](Self::submit) for each document, at any time. Then, again and again: call
+/// [`next_action`](Self::next_action) and carry it out until it says `Wait` or `Idle`; wait for that instant or for a
+/// request to end; tell what happened with [`handle_reply`](Self::handle_reply) or
+/// [`handle_transport_error`](Self::handle_transport_error). Every document gets exactly one `Finish`. `now.tick` must
+/// not go back from call to call.
+#[derive(Debug)]
+pub struct Machine {
+    settings: Settings,
+    backoff: Backoff,
+    documents: Slab<Progress>,
+    /// Documents that can go, in this order.
+    queue: VecDeque<DocumentKey>,
+    /// Documents that back off, by the end of it.
+    backing_off: BTreeSet<(Tick, DocumentKey)>,
+    /// Documents on the wire, by the instant at which they have taken too long.
+    in_flight: BTreeSet<(Tick, DocumentKey)>,
+    gate: Gate,
+    limiter: Limiter,
+    /// Decided, not yet handed out.
+    decided: VecDeque<Action>,
+    pause: Option<Pause>,
+    /// The last answer, or when work began; patience with refusals counts from here.
+    progress_at: Tick,
+    has_answers: bool,
+    ended: Option<Postponement>,
+    ignored: BTreeSet<&'static str>,
+    tally: Tally,
+}
+
+/// How many documents and requests ended in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Documents that were answered.
+    pub answered: u64,
+    /// Documents that failed.
+    pub failed: u64,
+    /// Documents that were postponed.
+    pub postponed: u64,
+    /// Requests that were refused.
+    pub refusals: u64,
+}
+
+impl Machine {
+    /// A machine without documents. Settings are taken as they are: check them first.
+    pub fn new(settings: Settings, seed: u64) -> Self {
+        Self {
+            backoff: Backoff::new(&settings, seed),
+            limiter: Limiter::new(&settings),
+            settings,
+            documents: Slab::new(),
+            queue: VecDeque::new(),
+            backing_off: BTreeSet::new(),
+            in_flight: BTreeSet::new(),
+            gate: Gate::default(),
+            decided: VecDeque::new(),
+            pause: None,
+            progress_at: Tick::default(),
+            has_answers: false,
+            ended: None,
+            ignored: BTreeSet::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// Adds a document at the end of the queue; `tokens` is the estimate of its prompt plus what the answer may take.
+    pub fn submit(&mut self, tokens: u64, now: Now) -> DocumentKey {
+        if self.documents.is_empty() {
+            self.progress_at = now.tick;
+        }
+        let document = DocumentKey(self.documents.insert(Progress::new(tokens)));
+        self.queue.push_back(document);
+        document
+    }
+
+    /// Sends nothing more: what is on the wire ends in its own time, the rest is postponed.
+    pub fn stop(&mut self) {
+        self.end(PostponeReason::Stopped, "stopped before it was sent; run again to go on".to_string());
+    }
+
+    /// What to do now.
+    pub fn next_action(&mut self, now: Now) -> Action {
+        self.abort_overdue(now);
+        self.queue_rested(now.tick);
+        if let Some(action) = self.decided.pop_front() {
+            return action;
+        }
+        if let Some(postponement) = &self.ended {
+            let postponement = postponement.clone();
+            self.postpone_queue(&postponement);
+        } else if let Some(action) = self.send_next(now) {
+            return action;
+        }
+        self.decided.pop_front().unwrap_or_else(|| self.wait())
+    }
+
+    /// Documents that are not on the wire.
+    pub fn queued(&self) -> usize {
+        self.documents.len() - self.in_flight.len()
+    }
+
+    /// Requests on the wire.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// How documents and requests ended so far.
+    pub const fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// The pause that is on now.
+    pub const fn pause(&self) -> Option<Pause> {
+        self.pause
+    }
+
+    /// All limits known now.
+    pub fn limits(&self) -> impl Iterator<Item = Limit> {
+        self.limiter.limits()
+    }
+
+    /// Whether it takes no more documents: it was stopped, or a failure halted it.
+    pub const fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Sends the next document, if it may go; else decides what becomes of it, or remembers why all wait.
+    fn send_next(&mut self, now: Now) -> Option<Action> {
+        let document = *self.queue.front()?;
+        if self.in_flight.len() >= self.settings.max_in_flight as usize {
+            return None;
+        }
+        let tokens = self.documents[document.0].tokens;
+        match (self.gate.opens_at(), self.limiter.permit(now.tick, tokens)) {
+            (_, Permit::Never(rate)) => {
+                self.queue.pop_front();
+                self.fail(document, oversize(tokens, rate));
+            }
+            (None, _) => {}
+            (Some(opens), Permit::Go) if opens <= now.tick => return Some(self.send(document, tokens, now.tick)),
+            (Some(opens), permit) => self.hold(pause(opens, permit), now),
+        }
+        None
+    }
+
+    fn send(&mut self, document: DocumentKey, tokens: u64, now: Tick) -> Action {
+        self.queue.pop_front();
+        if self.pause.take().is_some() {
+            self.decided.push_back(Action::Tell(News::Resumed));
+        }
+        let overdue_at = now + self.settings.whole_request;
+        let flight = Flight { ticket: self.limiter.sent(now, tokens), wave: self.gate.wave(), overdue_at };
+        self.gate.pass();
+        self.documents[document.0].send(flight, now);
+        self.in_flight.insert((overdue_at, document));
+        self.decided.push_back(Action::Send {
+            document,
+            attempt: self.documents[document.0].attempts,
+            in_flight: self.in_flight.len() as u32,
+        });
+        self.decided.pop_front().unwrap_or(Action::Idle)
+    }
+
+    /// Nothing may go before the pause ends; if that is beyond patience, what waits is postponed.
+    fn hold(&mut self, pause: Pause, now: Now) {
+        let wait = pause.until.since(now.tick);
+        if wait > self.settings.patience {
+            let seconds = wait.as_ms().div_ceil(1_000);
+            return self.postpone_queue(&Postponement {
+                reason: PostponeReason::Patience,
+                until: Some(pause.until),
+                message: format!("the next request may go in {seconds} s, which is beyond patience"),
+            });
+        }
+        if wait >= WORTH_TELLING && self.pause != Some(pause) {
+            self.decided.push_back(Action::Tell(News::Paused(pause)));
+        }
+        self.pause = Some(pause);
+    }
+
+    /// What is left when nothing can be done now.
+    fn wait(&mut self) -> Action {
+        if self.documents.is_empty() {
+            self.pause = None;
+            return Action::Idle;
+        }
+        let has_room = self.in_flight.len() < self.settings.max_in_flight as usize;
+        let opens = self.pause.filter(|_| has_room && !self.queue.is_empty()).map(|pause| pause.until);
+        let overdue = self.in_flight.first().map(|(at, _)| *at);
+        let rested = self.backing_off.first().map(|(at, _)| *at);
+        Action::Wait([opens, overdue, rested].into_iter().flatten().min())
+    }
+
+    /// Documents whose back-off is over may go, before those that were never sent.
+    fn queue_rested(&mut self, now: Tick) {
+        while let Some((_, document)) = self.backing_off.first().copied().filter(|(until, _)| *until <= now) {
+            self.backing_off.pop_first();
+            let progress = &mut self.documents[document.0];
+            if let State::BackingOff { since, .. } = progress.state {
+                progress.state = State::Queued { since: Some(since) };
+            }
+            self.queue.push_front(document);
+        }
+    }
+
+    fn fail(&mut self, document: DocumentKey, failure: Failure) {
+        self.finish(document, Ending::Failed(failure));
+    }
+
+    fn postpone_queue(&mut self, postponement: &Postponement) {
+        while let Some((_, document)) = self.backing_off.pop_first() {
+            self.queue.push_back(document);
+        }
+        while let Some(document) = self.queue.pop_front() {
+            self.finish(document, Ending::Postponed(postponement.clone()));
+        }
+    }
+
+    fn finish(&mut self, document: DocumentKey, ending: Ending) {
+        match ending {
+            Ending::Answered(_) => self.tally.answered += 1,
+            Ending::Failed(_) => self.tally.failed += 1,
+            Ending::Postponed(_) => self.tally.postponed += 1,
+        }
+        let outcome = self.documents.remove(document.0).end(ending);
+        self.decided.push_back(Action::Finish { document, outcome });
+    }
+
+    /// Takes no more documents. The first reason holds.
+    fn end(&mut self, reason: PostponeReason, message: String) {
+        self.ended.get_or_insert(Postponement { reason, until: None, message });
+    }
+}
+
+/// The later of gate and limit.
+fn pause(opens: Tick, permit: Permit) -> Pause {
+    match permit {
+        Permit::Wait(until, Some(rate)) if until > opens => {
+            Pause { until, reason: PauseReason::Limit, limit: Some(rate) }
+        }
+        Permit::Wait(until, None) if until > opens => Pause { until, reason: PauseReason::Pace, limit: None },
+        _ => Pause { until: opens, reason: PauseReason::Refused, limit: None },
+    }
+}
+
+fn oversize(tokens: u64, rate: Rate) -> Failure {
+    Failure {
+        kind: FailureKind::TooLarge,
+        message: format!(
+            "it needs {tokens} tokens, the limit is {} per {} ms; split it, lower max-tokens or raise the limit",
+            rate.amount,
+            rate.window.as_ms()
+        ),
+        status: None,
+        request_id: None,
+        body: None,
+    }
+}
+
+/// Shorter pauses are no news: a person would not see them.
+const WORTH_TELLING: Delay = Delay::from_secs(1);

@@ -1,0 +1,64 @@
+//! How far one document has come.
+
+use crate::limiter::Ticket;
+use crate::outcome::{Ending, Outcome};
+use crate::time::{Delay, Tick};
+
+/// A document that has no outcome yet.
+#[derive(Debug)]
+pub(super) struct Progress {
+    /// Prompt tokens, estimated, plus the tokens that the answer may take.
+    pub(super) tokens: u64,
+    pub(super) state: State,
+    pub(super) attempts: u32,
+    pub(super) faults: u32,
+    pub(super) refusals: u32,
+    waited: Delay,
+}
+
+/// Where a document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It can go as soon as gate and limits let it; the try before it ended then.
+    Queued { since: Option<Tick> },
+    /// It backs off after a fault until then; that try ended then.
+    BackingOff { until: Tick, since: Tick },
+    /// It is on the wire.
+    InFlight(Flight),
+}
+
+/// A request on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flight {
+    pub(super) ticket: Ticket,
+    /// The gate's wave that it was sent in.
+    pub(super) wave: u32,
+    /// When it will have taken too long.
+    pub(super) overdue_at: Tick,
+}
+
+impl Progress {
+    pub(super) const fn new(tokens: u64) -> Self {
+        let state = State::Queued { since: None };
+        Self { tokens, state, attempts: 0, faults: 0, refusals: 0, waited: Delay::ZERO }
+    }
+
+    pub(super) fn send(&mut self, flight: Flight, now: Tick) {
+        if let State::Queued { since: Some(since) } = self.state {
+            self.waited = self.waited + now.since(since);
+        }
+        self.attempts += 1;
+        self.state = State::InFlight(flight);
+    }
+
+    pub(super) const fn flight(&self) -> Option<Flight> {
+        match self.state {
+            State::InFlight(flight) => Some(flight),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn end(&self, ending: Ending) -> Outcome {
+        Outcome { ending, attempts: self.attempts, refusals: self.refusals, waited: self.waited }
+    }
+}

@@ -1,0 +1,201 @@
+//! What happened on the wire, and what follows from it.
+
+use alloc::format;
+use alloc::string::ToString;
+
+use super::Machine;
+use super::action::{Action, DocumentKey, News, Refusal};
+use super::progress::{Flight, State};
+use crate::hints::{Hint, Hints};
+use crate::limiter::Limit;
+use crate::outcome::{Answer, Ending, Failure, PostponeReason, Postponement};
+use crate::reply::{Headers, Reply};
+use crate::time::{Delay, Now, Tick};
+use crate::transport::TransportError;
+use crate::verdict::{self, Reach, Verdict};
+
+impl Machine {
+    /// The request of this document was answered.
+    pub fn handle_reply(&mut self, document: DocumentKey, reply: &Reply, now: Now) {
+        let Some(flight) = self.land(document) else { return };
+        let mut hints = Hints::read(&reply.headers, now.epoch);
+        // Zero and the past are no hints: nothing may make us faster than our own back-off.
+        hints.wait = hints.wait.filter(|hint| !hint.wait.is_zero());
+        self.note_hints(&hints, flight, now.tick);
+        match verdict::judge(reply, hints.wait) {
+            Verdict::Refused => self.refuse(document, flight, reply, hints.wait, now),
+            verdict => self.settle(document, flight, verdict, hints.wait, now),
+        }
+    }
+
+    /// The request of this document ended without an answer.
+    pub fn handle_transport_error(&mut self, document: DocumentKey, error: TransportError, now: Now) {
+        let Some(flight) = self.land(document) else { return };
+        self.settle(document, flight, verdict::judge_transport(error), None, now);
+    }
+
+    /// Requests that took too long are faults.
+    pub(super) fn abort_overdue(&mut self, now: Now) {
+        while let Some((_, document)) = self.in_flight.first().copied().filter(|(at, _)| *at <= now.tick) {
+            self.decided.push_back(Action::Abort { document });
+            self.handle_transport_error(document, TransportError::WholeRequestTimeout, now);
+        }
+    }
+
+    /// The request is off the wire.
+    fn land(&mut self, document: DocumentKey) -> Option<Flight> {
+        let flight = self.documents.get(document.0)?.flight()?;
+        self.in_flight.remove(&(flight.overdue_at, document));
+        Some(flight)
+    }
+
+    fn note_hints(&mut self, hints: &Hints, flight: Flight, now: Tick) {
+        for ignored in &hints.ignored {
+            if self.ignored.insert(ignored.name) {
+                self.decided.push_back(Action::Tell(News::HintIgnored(ignored.clone())));
+            }
+        }
+        for budget in &hints.budgets {
+            let learnt = self.limiter.observe(budget, flight.ticket, now);
+            self.tell_learnt(learnt);
+        }
+    }
+
+    fn settle(&mut self, document: DocumentKey, flight: Flight, verdict: Verdict, hint: Option<Hint>, now: Now) {
+        match verdict {
+            Verdict::Answered(answer) => self.answered(document, flight, answer, now.tick),
+            Verdict::Retry(failure) => self.fault(document, flight, failure, hint, now.tick),
+            Verdict::Final(failure, reach) => {
+                self.gate.missed(flight.wave);
+                self.halt_if(reach, &failure);
+                self.fail(document, failure);
+            }
+            Verdict::Refused => {}
+        }
+    }
+
+    fn answered(&mut self, document: DocumentKey, flight: Flight, answer: Answer, now: Tick) {
+        self.progress_at = now;
+        self.has_answers = true;
+        self.gate.answered(flight.wave);
+        let tokens = answer.usage.map(|usage| usage.prompt_tokens.saturating_add(usage.completion_tokens));
+        let learnt = self.limiter.answered(flight.ticket, now, tokens);
+        self.tell_learnt(learnt);
+        self.finish(document, Ending::Answered(answer));
+    }
+
+    /// A fault uses up an attempt; the last one is the document's end.
+    fn fault(&mut self, document: DocumentKey, flight: Flight, failure: Failure, hint: Option<Hint>, now: Tick) {
+        self.gate.missed(flight.wave);
+        let progress = &mut self.documents[document.0];
+        progress.faults += 1;
+        let faults = progress.faults;
+        if faults >= self.settings.max_attempts {
+            let concerns_all = failure.status.is_none();
+            self.halt_if(if concerns_all { Reach::UntilProven } else { Reach::Document }, &failure);
+            let message = format!("{} (after {faults} attempts)", failure.message);
+            return self.fail(document, Failure { message, ..failure });
+        }
+        let own = self.backoff.full_jitter(faults - 1);
+        let hinted = hint.map_or(Delay::ZERO, |hint| hint.wait + self.backoff.spread());
+        let until = now + own.max(hinted);
+        self.documents[document.0].state = State::BackingOff { until, since: now };
+        self.backing_off.insert((until, document));
+    }
+
+    /// A refusal closes the gate for all. Of one burst only the first counts as a miss; the others can hold the gate
+    /// closed for longer.
+    fn refuse(&mut self, document: DocumentKey, flight: Flight, reply: &Reply, hint: Option<Hint>, now: Now) {
+        self.tally.refusals += 1;
+        let learnt = self.limiter.refused(flight.ticket, hint.map(|hint| hint.wait), now.tick);
+        self.tell_learnt(learnt);
+        let wait = self.wait_after(flight, hint, now.tick);
+        if self.gate.is_news(flight.wave) {
+            self.gate.close(now.tick, wait.total(), !self.limiter.is_sure());
+        } else {
+            self.gate.hold(now.tick + wait.total());
+        }
+        let progress = &mut self.documents[document.0];
+        progress.refusals += 1;
+        progress.state = State::Queued { since: Some(now.tick) };
+        self.queue.push_front(document);
+        self.tell_refused(document, reply.status, &reply.headers, wait);
+        self.give_up_if_fruitless(now.tick);
+    }
+
+    /// Refusals without one answer for longer than patience: what waits is postponed to where the gate opens.
+    fn give_up_if_fruitless(&mut self, now: Tick) {
+        let opens = self.gate.opens_at().unwrap_or(now);
+        if opens.since(self.progress_at) <= self.settings.patience || opens.since(now) > self.settings.patience {
+            return;
+        }
+        let message = "the endpoint refused every request for as long as patience allows".to_string();
+        let postponement = Postponement { reason: PostponeReason::Patience, until: Some(opens), message };
+        self.postpone_queue(&postponement);
+        self.ended.get_or_insert(postponement);
+    }
+
+    /// How long the gate stays closed: the endpoint's hint, but no less than our own back-off; without a hint the fixed
+    /// wait, if one is set, else back-off.
+    fn wait_after(&mut self, flight: Flight, hint: Option<Hint>, now: Tick) -> Wait {
+        if !self.gate.is_news(flight.wave) {
+            let wait = hint.map_or(Delay::ZERO, |hint| hint.wait);
+            let jitter =
+                if wait > self.gate.opens_at().unwrap_or(now).since(now) { self.backoff.spread() } else { Delay::ZERO };
+            return Wait { floor: wait, jitter, source: hint.map_or("back-off", |hint| hint.source) };
+        }
+        let own = self.backoff.full_jitter(self.gate.streak());
+        match (hint, self.settings.fallback_wait) {
+            (Some(hint), _) if hint.wait >= own => {
+                Wait { floor: hint.wait, jitter: self.backoff.spread(), source: hint.source }
+            }
+            (None, Some(wait)) => Wait { floor: wait.max(own), jitter: self.backoff.spread(), source: "fallback-wait" },
+            _ => Wait { floor: Delay::ZERO, jitter: own, source: "back-off" },
+        }
+    }
+
+    fn halt_if(&mut self, reach: Reach, failure: &Failure) {
+        let halts = match reach {
+            Reach::Document => false,
+            Reach::UntilProven => !self.has_answers,
+            Reach::Batch => true,
+        };
+        if halts && !self.has_ended() {
+            self.decided.push_back(Action::Tell(News::Halted(failure.clone())));
+            self.end(
+                PostponeReason::Halted,
+                format!("not sent, it would fail like the one before: {}", failure.message),
+            );
+        }
+    }
+
+    fn tell_learnt(&mut self, learnt: Option<Limit>) {
+        self.decided.extend(learnt.map(|limit| Action::Tell(News::Learnt(limit))));
+    }
+
+    fn tell_refused(&mut self, document: DocumentKey, status: u16, headers: &Headers, wait: Wait) {
+        let refusal = Refusal {
+            document,
+            status,
+            wait: wait.total(),
+            jitter: wait.jitter,
+            source: wait.source,
+            headers: headers.clone(),
+        };
+        self.decided.push_back(Action::Tell(News::Refused(refusal)));
+    }
+}
+
+/// A wait behind the gate.
+#[derive(Clone, Copy)]
+struct Wait {
+    floor: Delay,
+    jitter: Delay,
+    source: &'static str,
+}
+
+impl Wait {
+    fn total(self) -> Delay {
+        self.floor + self.jitter
+    }
+}

@@ -1,0 +1,173 @@
+//! The one table: what a reply, or the lack of one, means for its document. Structured codes come before words.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use crate::answer;
+use crate::complaint::Complaint;
+use crate::hints::Hint;
+use crate::outcome::{Answer, Failure, FailureKind};
+use crate::reply::Reply;
+use crate::transport::TransportError;
+
+/// What a reply means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// There is a completion.
+    Answered(Answer),
+    /// The endpoint did not admit the request; it will, later.
+    Refused,
+    /// Something went wrong that may not go wrong again. The failure is what it ends as if it does.
+    Retry(Failure),
+    /// Trying again will not help.
+    Final(Failure, Reach),
+}
+
+/// Whom a final failure concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// This document.
+    Document,
+    /// Every document of the batch, unless one was answered before.
+    UntilProven,
+    /// Every document of the batch.
+    Batch,
+}
+
+/// Judges a reply; `hint` is what it says about waiting.
+pub fn judge(reply: &Reply, hint: Option<Hint>) -> Verdict {
+    let complaint = Complaint::read(&reply.body);
+    let status = reply.status;
+    if status != 200 && complaint.names(&OUT_OF_CREDIT) {
+        return last(reply, &complaint, FailureKind::OutOfCredit, Reach::Batch);
+    }
+    if status == 429 && reply.headers.first("x-should-retry") == Some("false") {
+        return last(reply, &complaint, FailureKind::Rejected, Reach::Document);
+    }
+    match status {
+        200..=299 => success(reply, &complaint),
+        429 => Verdict::Refused,
+        403 | 413 | 503 if hint.is_some() => Verdict::Refused,
+        408 | 409 | 425 | 500 | 502..=504 | 506..=599 => {
+            Verdict::Retry(failure(reply, &complaint, FailureKind::ServerFault))
+        }
+        401 | 403 => last(reply, &complaint, FailureKind::Unauthorised, Reach::UntilProven),
+        402 => last(reply, &complaint, FailureKind::OutOfCredit, Reach::Batch),
+        404 => last(reply, &complaint, FailureKind::NotFound, Reach::UntilProven),
+        405 | 410 => last(reply, &complaint, FailureKind::NotFound, Reach::Document),
+        413 => last(reply, &complaint, FailureKind::TooLarge, Reach::Document),
+        415 => last(reply, &complaint, FailureKind::Rejected, Reach::UntilProven),
+        _ if complaint.names(&["context_length_exceeded"]) => {
+            last(reply, &complaint, FailureKind::TooLarge, Reach::Document)
+        }
+        _ => last(reply, &complaint, FailureKind::Rejected, Reach::Document),
+    }
+}
+
+/// Judges a try that ended without an answer.
+pub fn judge_transport(error: TransportError) -> Verdict {
+    let failure = Failure {
+        kind: FailureKind::Unreachable,
+        message: error.describe().to_string(),
+        status: None,
+        request_id: None,
+        body: None,
+    };
+    match (error.is_worth_retrying(), error.concerns_endpoint()) {
+        (true, _) => Verdict::Retry(failure),
+        (false, true) => Verdict::Final(failure, Reach::Batch),
+        (false, false) => Verdict::Final(failure, Reach::Document),
+    }
+}
+
+/// A success is an answer if it holds a completion; some endpoints wrap a refusal in it.
+fn success(reply: &Reply, complaint: &Complaint) -> Verdict {
+    match answer::read(reply) {
+        Ok(answer) => Verdict::Answered(answer),
+        Err(_) if complaint.names(&RATE) => Verdict::Refused,
+        Err(problem) => Verdict::Retry(Failure {
+            message: format!("HTTP {}, but {problem}", reply.status),
+            ..failure(reply, complaint, FailureKind::UnusableAnswer)
+        }),
+    }
+}
+
+fn last(reply: &Reply, complaint: &Complaint, kind: FailureKind, reach: Reach) -> Verdict {
+    Verdict::Final(failure(reply, complaint, kind), reach)
+}
+
+fn failure(reply: &Reply, complaint: &Complaint, kind: FailureKind) -> Failure {
+    let mut message = format!("HTTP {}", reply.status);
+    for part in [complaint.message.as_str(), advice(reply.status, kind)] {
+        if !part.is_empty() {
+            message.push_str(": ");
+            message.push_str(part);
+        }
+    }
+    Failure {
+        kind,
+        message,
+        status: Some(reply.status),
+        request_id: reply.headers.first("x-request-id").map(String::from),
+        body: (!reply.body.is_empty()).then(|| String::from_utf8_lossy(&reply.body).into_owned()),
+    }
+}
+
+/// What to change.
+const fn advice(status: u16, kind: FailureKind) -> &'static str {
+    match (kind, status) {
+        (FailureKind::OutOfCredit, _) => "no credit or quota is left; top up, or use another key",
+        (FailureKind::Unauthorised, 401) => "the key is missing or wrong; set OPENAI_API_KEY",
+        (FailureKind::Unauthorised, _) => "the key is not allowed to do this; check its project and permissions",
+        (FailureKind::NotFound, _) => {
+            "check the base URL (with or without /v1) and the model's name (some hosts want an organisation prefix, such as meta-llama/…)"
+        }
+        (FailureKind::TooLarge, _) => "the document is too large for this endpoint; split it",
+        (_, 300..=399) => "the endpoint redirects elsewhere; set the base URL to where it points",
+        (_, 415) => "the endpoint does not take application/json here; check the base URL",
+        _ => "",
+    }
+}
+
+const OUT_OF_CREDIT: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low"];
+const RATE: [&str; 3] = ["rate_limit_exceeded", "rate_limit_error", "429"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Delay;
+
+    fn verdict(status: u16, body: &str) -> Verdict {
+        judge(&Reply { status, body: body.into(), ..Reply::default() }, None)
+    }
+
+    #[test]
+    fn a_refusal_without_credit_is_final_for_all() {
+        let verdict = verdict(429, r#"{"error":{"code":"insufficient_quota","message":"You exceeded"}}"#);
+        assert!(matches!(verdict, Verdict::Final(failure, Reach::Batch)
+            if failure.kind == FailureKind::OutOfCredit && failure.message.contains("You exceeded")));
+    }
+
+    #[test]
+    fn a_hint_turns_some_errors_into_refusals() {
+        let reply = Reply { status: 503, ..Reply::default() };
+        assert!(matches!(judge(&reply, None), Verdict::Retry(_)));
+        let hint = Hint { wait: Delay::from_secs(5), source: "retry-after" };
+        assert_eq!(judge(&reply, Some(hint)), Verdict::Refused);
+    }
+
+    #[test]
+    fn a_success_may_be_a_refusal_in_disguise() {
+        assert_eq!(verdict(200, r#"{"error":{"code":429,"message":"slow down"}}"#), Verdict::Refused);
+        assert!(
+            matches!(verdict(200, "<html>"), Verdict::Retry(failure) if failure.kind == FailureKind::UnusableAnswer)
+        );
+    }
+
+    #[test]
+    fn every_status_has_a_verdict() {
+        for status in 100..=599 {
+            assert!(!matches!(verdict(status, ""), Verdict::Answered(_)), "{status}");
+        }
+    }
+}

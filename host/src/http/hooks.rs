@@ -1,0 +1,63 @@
+//! Where wasmtime hands the guest's requests over. `WasiHttpHooks` differs between wasmtime versions; all use of it is in
+//! this file.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use http::header::{AUTHORIZATION, COOKIE, HeaderName};
+use http_body_util::BodyExt;
+use wasmtime_wasi_http::{
+    DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpHooks,
+};
+
+use super::{Access, Send, Timeouts};
+
+/// The way out of one sandbox.
+pub(crate) struct Hooks(Option<(Arc<Access>, Arc<dyn Send>)>);
+
+impl Hooks {
+    pub(crate) fn new(access: Access, sender: Arc<dyn Send>) -> Self {
+        Self(Some((Arc::new(access), sender)))
+    }
+
+    /// No way out.
+    pub(crate) const fn closed() -> Self {
+        Self(None)
+    }
+}
+
+type Sending = Box<dyn Future<Output = Result<(http::Response<WasiBody>, Ended), Error>> + std::marker::Send>;
+type Ended = Box<dyn Future<Output = Result<(), Error>> + std::marker::Send>;
+
+impl WasiHttpHooks for Hooks {
+    /// The guest sets neither a key nor cookies; they are the host's.
+    fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
+        Arc::new(|name: &HeaderName| {
+            DEFAULT_FORBIDDEN_HEADERS.contains(name) || *name == AUTHORIZATION || *name == COOKIE
+        })
+    }
+
+    fn send_request(
+        &mut self,
+        request: http::Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _response_processed: Ended,
+    ) -> Sending {
+        let allowed = self.0.clone().filter(|(access, _)| access.allows(request.uri()));
+        Box::new(async move {
+            let (access, sender) = allowed.ok_or(Error::HttpRequestDenied)?;
+            let (mut parts, body) = request.into_parts();
+            access.authorize(&mut parts.headers);
+            // A document is small and already in memory; whole, it can be sent with its length.
+            let body = body.collect().await?.to_bytes();
+            let answer = sender.send(http::Request::from_parts(parts, body), timeouts(options)).await?;
+            let ended: Ended = Box::new(async { Ok(()) });
+            Ok((answer, ended))
+        })
+    }
+}
+
+fn timeouts(options: Option<RequestOptions>) -> Timeouts {
+    let options = options.unwrap_or_default();
+    Timeouts { first_byte: options.first_byte_timeout, between_bytes: options.between_bytes_timeout }
+}

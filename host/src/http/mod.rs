@@ -1,0 +1,40 @@
+//! The network side of the sandbox: what the guest may reach (`access`), where wasmtime hands its requests over
+//! (`hooks`), and the client that carries them (`pool`).
+
+mod access;
+mod hooks;
+mod pool;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+
+pub use self::access::Access;
+pub(crate) use self::hooks::Hooks;
+pub use self::pool::Pool;
+/// How a request ends without an answer; the guest sees the code of the same name.
+pub use wasmtime_wasi_http::Error as TransportError;
+
+/// The body of an answer.
+pub type Body = UnsyncBoxBody<Bytes, TransportError>;
+
+/// An answer, or how there came none.
+pub type Answered = Pin<Box<dyn Future<Output = Result<http::Response<Body>, TransportError>> + std::marker::Send>>;
+
+/// Carries requests. Dropping the future, or later the body, aborts the request.
+pub trait Send: std::marker::Send + Sync {
+    /// Starts a request, whole body included.
+    fn send(&self, request: http::Request<Bytes>, timeouts: Timeouts) -> Answered;
+}
+
+/// How long a request may take; absent: as long as it likes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timeouts {
+    /// Until the head of the answer.
+    pub first_byte: Option<Duration>,
+    /// Between two pieces of the answer.
+    pub between_bytes: Option<Duration>,
+}

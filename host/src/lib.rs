@@ -1,0 +1,49 @@
+//! Brings a batch of prompts home through a rate limit.
+//!
+//! The policy runs as a sandboxed WebAssembly component; this library runs the component in wasmtime, gives it HTTP with
+//! the API key added outside the sandbox, and reads documents and writes outcomes.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), becalm::Error> {
+//! use std::time::Duration;
+//!
+//! let sandbox = becalm::Sandbox::new()?;
+//! let mut settings = sandbox.default_settings().await?;
+//! settings.endpoint.base_url = "https://api.example.com/v1".into();
+//! settings.chat.model = "some-model".into();
+//! let access = becalm::Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
+//! let sender = becalm::Pool::new(&settings.timeouts)?;
+//! let mut session = sandbox.open(settings, access, sender).await?;
+//! session.submit(vec![becalm::Document::text("a", "Some text.")]).await?;
+//! while !session.is_done().await? {
+//!     for event in session.next(Duration::from_secs(1)).await? {
+//!         println!("{event:?}");
+//!     }
+//! }
+//! # Ok(()) }
+//! ```
+
+mod contract;
+pub use contract::{
+    Answer, Chat, Document, Endpoint, Event, Failure, FailureKind, Happening, Header, IgnoredHint, Input, Limit,
+    LimitSource, Limits, Outcome, Pause, PauseReason, Postponement, PostponeReason, Rate, Refusal, Report, Retry, Sent,
+    Settings, SettingsError, Status, SubmitError, Timeouts, Unit, Usage, Verdict,
+};
+
+mod error;
+pub use error::Error;
+
+mod sandbox;
+pub use sandbox::{COMPONENT, Sandbox, Session};
+
+mod clock;
+pub use clock::Clock;
+
+pub mod http;
+pub use http::{Access, Pool, Send};
+
+// pub mod documents;
+
+// pub mod outcomes;
+
+pub mod server;

@@ -1,0 +1,212 @@
+//! Runs the component: one compiled `Sandbox`, any number of `Session`s in it. The order is settings → session → events.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wasmtime::component::{Component, Linker, ResourceAny, ResourceTable};
+use wasmtime::{Config, Engine, Store, StoreLimits, StoreLimitsBuilder};
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+
+use crate::clock::Clock;
+use crate::contract::{Batch, BatchPre, Document, Event, Report, Settings, Status};
+use crate::error::Error;
+use crate::http::{Access, Hooks, Send};
+
+/// The component as built, from which any runtime for WASI 0.2 can make its own instance.
+pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/becalm.component.wasm"));
+
+/// The compiled component. Compiling takes a moment, opening sessions does not.
+pub struct Sandbox {
+    engine: Engine,
+    batch: BatchPre<Guest>,
+    component: Component,
+    clock: Clock,
+}
+
+/// A batch at work, in an instance of its own.
+pub struct Session {
+    store: Store<Guest>,
+    batch: Batch,
+    session: ResourceAny,
+}
+
+impl Sandbox {
+    /// Compiles the component.
+    ///
+    /// # Errors
+    ///
+    /// If the machine's runtime cannot be set up.
+    pub fn new() -> Result<Self, Error> {
+        Self::with_config(&Config::new())
+    }
+
+    /// The same with a wasmtime configuration of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration does not fit the machine or the component.
+    pub fn with_config(config: &Config) -> Result<Self, Error> {
+        let engine = Engine::new(config)?;
+        let component = Component::new(&engine, COMPONENT)?;
+        let mut linker = Linker::new(&engine);
+        wasmtime_wasi::p2::add_to_linker_proxy_interfaces_async(&mut linker)?;
+        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
+        let batch = BatchPre::new(linker.instantiate_pre(&component)?)?;
+        Ok(Self { engine, batch, component, clock: Clock::default() })
+    }
+
+    /// The same component in another time.
+    #[must_use]
+    pub fn in_time(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// What the component imports, as `package:name/interface@version`.
+    pub fn imports(&self) -> Vec<String> {
+        self.component.component_type().imports(&self.engine).map(|(name, _)| name.to_string()).collect()
+    }
+
+    /// What the component exports.
+    pub fn exports(&self) -> Vec<String> {
+        self.component.component_type().exports(&self.engine).map(|(name, _)| name.to_string()).collect()
+    }
+
+    /// The component's own defaults, from which settings start.
+    ///
+    /// # Errors
+    ///
+    /// If the component traps.
+    pub async fn default_settings(&self) -> Result<Settings, Error> {
+        let (mut store, batch) = self.instantiate(Hooks::closed()).await?;
+        Ok(batch.becalm_batch_analyzer().call_default_settings(&mut store).await?)
+    }
+
+    /// Opens a session. `access` says which origin the guest may reach and with which key, `sender` carries its requests.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Settings`] names the field of a setting that cannot be used.
+    pub async fn open(&self, settings: Settings, access: Access, sender: Arc<dyn Send>) -> Result<Session, Error> {
+        let (mut store, batch) = self.instantiate(Hooks::new(access, sender)).await?;
+        let opened = batch.becalm_batch_analyzer().session().call_open(&mut store, &settings).await?;
+        Ok(Session { session: opened.map_err(Error::Settings)?, store, batch })
+    }
+
+    /// One outcome per document, in their order. For batches that fit into memory; nothing is heard before the end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Settings`] names the field of a setting that cannot be used.
+    pub async fn analyze_batch(
+        &self,
+        documents: &[Document],
+        settings: &Settings,
+        access: Access,
+        sender: Arc<dyn Send>,
+    ) -> Result<Report, Error> {
+        let (mut store, batch) = self.instantiate(Hooks::new(access, sender)).await?;
+        let report = batch.becalm_batch_analyzer().call_analyze_batch(&mut store, documents, settings).await?;
+        report.map_err(Error::Settings)
+    }
+
+    async fn instantiate(&self, hooks: Hooks) -> Result<(Store<Guest>, Batch), Error> {
+        let mut store = Store::new(&self.engine, Guest::new(hooks, self.clock));
+        store.limiter(|guest| &mut guest.limits);
+        let batch = self.batch.instantiate_async(&mut store).await?;
+        Ok((store, batch))
+    }
+}
+
+impl Session {
+    /// Adds documents at the end of the queue.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Submit`] if an id is in use or the session has ended; then none was taken.
+    pub async fn submit(&mut self, documents: Vec<Document>) -> Result<(), Error> {
+        let session = self.batch.becalm_batch_analyzer().session();
+        session.call_submit(&mut self.store, self.session, &documents).await?.map_err(Error::Submit)
+    }
+
+    /// What happened since the last call, oldest first; waits for it, at most so long. Do not drop it half-way: the
+    /// session is lost then.
+    ///
+    /// # Errors
+    ///
+    /// If the component traps; the session is lost then.
+    pub async fn next(&mut self, wait: Duration) -> Result<Vec<Event>, Error> {
+        let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let session = self.batch.becalm_batch_analyzer().session();
+        Ok(session.call_next(&mut self.store, self.session, wait).await?)
+    }
+
+    /// Sends nothing more; what is in flight ends in its own time, the rest is postponed.
+    ///
+    /// # Errors
+    ///
+    /// If the component traps.
+    pub async fn stop(&mut self) -> Result<(), Error> {
+        let session = self.batch.becalm_batch_analyzer().session();
+        Ok(session.call_stop(&mut self.store, self.session).await?)
+    }
+
+    /// Where the session stands.
+    ///
+    /// # Errors
+    ///
+    /// If the component traps.
+    pub async fn status(&mut self) -> Result<Status, Error> {
+        let session = self.batch.becalm_batch_analyzer().session();
+        Ok(session.call_status(&mut self.store, self.session).await?)
+    }
+
+    /// Whether every document that was submitted has its outcome.
+    ///
+    /// # Errors
+    ///
+    /// If the component traps.
+    pub async fn is_done(&mut self) -> Result<bool, Error> {
+        let status = self.status().await?;
+        Ok(status.queued == 0 && status.in_flight == 0)
+    }
+}
+
+/// What belongs to one instance of the component.
+struct Guest {
+    wasi: WasiCtx,
+    http: WasiHttpCtx,
+    hooks: Hooks,
+    table: ResourceTable,
+    limits: StoreLimits,
+}
+
+impl Guest {
+    fn new(hooks: Hooks, clock: Clock) -> Self {
+        let mut wasi = WasiCtxBuilder::new();
+        clock.install(&mut wasi);
+        Self {
+            wasi: wasi.build(),
+            http: WasiHttpCtx::new(),
+            hooks,
+            table: ResourceTable::new(),
+            limits: StoreLimitsBuilder::new().memory_size(MOST_MEMORY).build(),
+        }
+    }
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for Guest {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView { hooks: &mut self.hooks, table: &mut self.table, ctx: &mut self.http }
+    }
+}
+
+/// Documents are fed in small numbers, so a session needs a few MiB; `analyze_batch` holds a whole batch.
+const MOST_MEMORY: usize = 2 * 1024 * 1024 * 1024;

@@ -1,0 +1,108 @@
+//! What a server sends: completions, refusals, errors, in the form of OpenAI-compatible endpoints.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::{Request, Response, StatusCode};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::HintForm;
+use super::limiter::Decision;
+
+/// A completion that is asked for.
+pub(super) struct Wanted {
+    model: String,
+    prompt_bytes: usize,
+}
+
+impl Wanted {
+    /// Reads a request as real endpoints do: 415 without the JSON content type, 400 without JSON.
+    pub(super) fn read(request: &Request<Bytes>) -> Result<Self, Response<Bytes>> {
+        let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if !content_type.is_some_and(|value| value.starts_with("application/json")) {
+            let message = "Content-Type must be application/json";
+            return Err(error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message));
+        }
+        let body = serde_json::from_slice::<Value>(request.body());
+        let body = body.map_err(|cause| error(StatusCode::BAD_REQUEST, "invalid_json", &cause.to_string()))?;
+        let Some(model) = body.get("model").and_then(Value::as_str) else {
+            return Err(error(StatusCode::BAD_REQUEST, "missing_model", "you must provide a model"));
+        };
+        Ok(Self { model: model.into(), prompt_bytes: request.body().len() })
+    }
+
+    /// The completion; its text says how much was read, so that answers can be told apart.
+    pub(super) fn answer(&self) -> Response<Bytes> {
+        let text = format!("Analysed {} bytes.", self.prompt_bytes);
+        let prompt_tokens = self.prompt_bytes.div_ceil(4);
+        let completion_tokens = text.len().div_ceil(4);
+        let body = json!({
+            "id": "chatcmpl-mock",
+            "object": "chat.completion",
+            "created": 0,
+            "model": self.model,
+            "choices": [{
+                "index": 0,
+                "message": {"role": "assistant", "content": text},
+                "finish_reason": "stop",
+            }],
+            "usage": {
+                "prompt_tokens": prompt_tokens,
+                "completion_tokens": completion_tokens,
+                "total_tokens": prompt_tokens + completion_tokens,
+            },
+        });
+        json(StatusCode::OK, &body)
+    }
+}
+
+/// HTTP 429, with the hint in the server's form.
+pub(super) fn refused(form: HintForm, wait: Duration) -> Response<Bytes> {
+    let mut response = error(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", "Rate limit exceeded");
+    let headers = response.headers_mut();
+    let ms = wait.as_millis();
+    match form {
+        HintForm::Seconds => drop(headers.insert(RETRY_AFTER, number(ms.div_ceil(1_000)))),
+        HintForm::Milliseconds => drop(headers.insert("retry-after-ms", number(ms))),
+        HintForm::None => {}
+    }
+    response
+}
+
+/// The headers that state the budget.
+pub(super) fn state_budget(headers: &mut HeaderMap, amount: u64, decision: &Decision) {
+    headers.insert("x-ratelimit-limit-requests", number(amount));
+    headers.insert("x-ratelimit-remaining-requests", number(decision.remaining));
+    let reset = HeaderValue::try_from(go_duration(decision.reset));
+    headers.extend(reset.ok().map(|value| (http::HeaderName::from_static("x-ratelimit-reset-requests"), value)));
+}
+
+/// An error body as OpenAI sends it.
+pub(super) fn error(status: StatusCode, code: &str, message: &str) -> Response<Bytes> {
+    let kind = if status == StatusCode::TOO_MANY_REQUESTS { "rate_limit_error" } else { "invalid_request_error" };
+    json(status, &json!({"error": {"message": message, "type": kind, "param": null, "code": code}}))
+}
+
+pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response<Bytes> {
+    let body = serde_json::to_vec(body).unwrap_or_default();
+    let mut response = Response::new(Bytes::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn number(value: impl TryInto<u64>) -> HeaderValue {
+    HeaderValue::from(value.try_into().unwrap_or(u64::MAX))
+}
+
+/// As Go prints it: `52s`, `1m30s`, `350ms`, `1.5s`.
+fn go_duration(span: Duration) -> String {
+    let (minutes, ms) = (span.as_secs() / 60, span.as_millis() % 60_000);
+    match (minutes, ms) {
+        (0, 1..1_000) => format!("{ms}ms"),
+        (0, _) => format!("{}s", ms as f64 / 1_000.0),
+        _ => format!("{minutes}m{}s", ms as f64 / 1_000.0),
+    }
+}

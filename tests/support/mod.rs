@@ -1,0 +1,69 @@
+//! Runs the real component in virtual time against the server models: hours of waiting pass in milliseconds.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use becalm::server::{Arrival, InProcess, Model, Server, Stats};
+use becalm::{Access, Clock, Document, Event, Happening, Outcome, Sandbox, Settings, Verdict};
+use tokio::time::Instant;
+
+/// The component, compiled once per test program, in tokio's time.
+pub static SANDBOX: LazyLock<Sandbox> =
+    LazyLock::new(|| Sandbox::new().unwrap().in_time(Clock::Virtual(Duration::from_secs(EPOCH))));
+
+/// 2026-11-30T12:00:00Z
+pub const EPOCH: u64 = 1_796_040_000;
+
+/// What happened in a run.
+#[derive(Debug, PartialEq)]
+pub struct Run {
+    pub elapsed: Duration,
+    pub outcomes: Vec<Outcome>,
+    pub events: Vec<Event>,
+    pub stats: Stats,
+    pub timeline: Vec<Arrival>,
+}
+
+impl Run {
+    pub fn answered(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| matches!(outcome.verdict, Verdict::Answered(_))).count()
+    }
+
+    pub fn seconds(&self) -> f64 {
+        self.elapsed.as_secs_f64()
+    }
+}
+
+/// Settings for a server in process, with a fixed seed.
+pub async fn settings() -> Settings {
+    let mut settings = SANDBOX.default_settings().await.unwrap();
+    settings.endpoint.base_url = "http://model.invalid/v1".into();
+    settings.chat.model = "mock".into();
+    settings.seed = Some(1);
+    settings
+}
+
+/// Short texts.
+pub fn documents(count: usize) -> Vec<Document> {
+    (0..count).map(|n| Document::text(format!("doc-{n:04}"), format!("Text number {n}."))).collect()
+}
+
+/// Brings documents through a model. Call it with tokio's clock paused.
+pub async fn run(model: Model, settings: Settings, documents: Vec<Document>) -> Run {
+    let server = Arc::new(Server::new(Model { keeps_timeline: true, ..model }));
+    let started = Instant::now();
+    let access = Access::new(&settings.endpoint.base_url, None).unwrap();
+    let sender = Arc::new(InProcess(Arc::clone(&server)));
+    let mut session = SANDBOX.open(settings, access, sender).await.unwrap();
+    session.submit(documents).await.unwrap();
+    let (mut events, mut outcomes) = (vec![], vec![]);
+    while !session.is_done().await.unwrap() {
+        for event in session.next(Duration::from_secs(3600)).await.unwrap() {
+            if let Happening::Outcome(outcome) = &event.what {
+                outcomes.push(outcome.clone());
+            }
+            events.push(event);
+        }
+    }
+    Run { elapsed: started.elapsed(), outcomes, events, stats: server.stats(), timeline: server.timeline() }
+}
