@@ -34,7 +34,13 @@ fn ten_per_minute() -> Rate {
 }
 
 fn row(name: &str, run: &Run) -> String {
-    format!("{name:<28} {:>8} {:>9} {:>8.1} {:>6.3}", run.answered(), run.stats.refused, run.seconds(), BOUND / run.seconds())
+    format!(
+        "{name:<28} {:>8} {:>9} {:>8.1} {:>6.3}",
+        run.answered(),
+        run.stats.refused,
+        run.seconds(),
+        BOUND / run.seconds()
+    )
 }
 
 #[tokio::test(start_paused = true)]

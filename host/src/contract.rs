@@ -10,9 +10,9 @@ wasmtime::component::bindgen!({
 });
 
 pub use self::exports::becalm::batch::analyzer::{
-    Answer, Chat, Document, Endpoint, Event, Failure, FailureKind, Happening, Header, IgnoredHint,
-    Input, Limit, LimitSource, Limits, Outcome, Pause, PauseReason, Postponement, PostponeReason, Rate, Refusal, Report,
-    Retry, Sent, Settings, SettingsError, Status, SubmitError, Timeouts, Unit, Usage, Verdict,
+    Answer, Chat, Document, Endpoint, Event, Failure, FailureKind, Happening, Header, IgnoredHint, Input, Limit,
+    LimitSource, Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal, Report, Retry, Sent,
+    Settings, SettingsError, Status, SubmitError, Timeouts, Unit, Usage, Verdict,
 };
 
 impl Document {

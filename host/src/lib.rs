@@ -26,7 +26,7 @@
 mod contract;
 pub use contract::{
     Answer, Chat, Document, Endpoint, Event, Failure, FailureKind, Happening, Header, IgnoredHint, Input, Limit,
-    LimitSource, Limits, Outcome, Pause, PauseReason, Postponement, PostponeReason, Rate, Refusal, Report, Retry, Sent,
+    LimitSource, Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal, Report, Retry, Sent,
     Settings, SettingsError, Status, SubmitError, Timeouts, Unit, Usage, Verdict,
 };
 

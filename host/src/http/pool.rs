@@ -49,7 +49,9 @@ impl Send for Pool {
             let request = request.try_into().map_err(|_| TransportError::HttpRequestUriInvalid)?;
             let answer = client.execute(request);
             let answer = match timeouts.first_byte {
-                Some(first_byte) => timeout(first_byte, answer).await.map_err(|_| TransportError::ConnectionReadTimeout)?,
+                Some(first_byte) => {
+                    timeout(first_byte, answer).await.map_err(|_| TransportError::ConnectionReadTimeout)?
+                }
                 None => answer.await,
             };
             let answer = http::Response::from(answer.map_err(|error| transport_error(&error))?);
@@ -64,7 +66,8 @@ fn bounded(body: reqwest::Body, between_bytes: Option<Duration>) -> Body {
     match between_bytes {
         Some(between_bytes) => {
             let pieces = BodyStream::new(body).timeout(between_bytes);
-            StreamBody::new(pieces.map(|piece| piece.unwrap_or(Err(TransportError::ConnectionReadTimeout)))).boxed_unsync()
+            StreamBody::new(pieces.map(|piece| piece.unwrap_or(Err(TransportError::ConnectionReadTimeout))))
+                .boxed_unsync()
         }
         None => body.boxed_unsync(),
     }
@@ -82,7 +85,8 @@ fn transport_error(error: &reqwest::Error) -> TransportError {
     if let Some(io) = causes().find_map(|cause| cause.downcast_ref::<io::Error>()) {
         return io_error(io.kind(), error.is_connect());
     }
-    let is_incomplete = causes().filter_map(|cause| cause.downcast_ref::<hyper::Error>()).any(hyper::Error::is_incomplete_message);
+    let is_incomplete =
+        causes().filter_map(|cause| cause.downcast_ref::<hyper::Error>()).any(hyper::Error::is_incomplete_message);
     match error {
         _ if error.is_timeout() && error.is_connect() => TransportError::ConnectionTimeout,
         _ if error.is_timeout() => TransportError::ConnectionReadTimeout,

@@ -95,38 +95,27 @@ mod tests {
     #[test]
     fn a_rolling_window_admits_again_when_the_oldest_leaves() {
         let mut limiter = limiter(Kind::Rolling);
-        assert_eq!(hints(&mut limiter, &[0, 1_000, 2_000, 59_999, 60_000, 60_001]), [
-            None,
-            None,
-            Some(58_000),
-            Some(1),
-            None,
-            Some(999)
-        ]);
+        assert_eq!(
+            hints(&mut limiter, &[0, 1_000, 2_000, 59_999, 60_000, 60_001]),
+            [None, None, Some(58_000), Some(1), None, Some(999)]
+        );
     }
 
     #[test]
     fn a_strict_window_counts_what_it_refuses() {
         let mut limiter = limiter(Kind::RollingStrict);
-        assert_eq!(hints(&mut limiter, &[0, 1_000, 2_000, 60_000, 61_000]), [
-            None,
-            None,
-            Some(58_000),
-            Some(2_000),
-            Some(61_000 + 60_000 - 61_000 - 59_000 + 0),
-        ]);
+        assert_eq!(
+            hints(&mut limiter, &[0, 1_000, 2_000, 60_000, 61_000]),
+            [None, None, Some(58_000), Some(2_000), Some(61_000 + 60_000 - 61_000 - 59_000 + 0),]
+        );
     }
 
     #[test]
     fn a_bucket_starts_full_and_refills_evenly() {
         let mut limiter = limiter(Kind::TokenBucket);
-        assert_eq!(hints(&mut limiter, &[0, 0, 0, 29_999, 30_000, 60_000]), [
-            None,
-            None,
-            Some(30_000),
-            Some(1),
-            None,
-            None
-        ]);
+        assert_eq!(
+            hints(&mut limiter, &[0, 0, 0, 29_999, 30_000, 60_000]),
+            [None, None, Some(30_000), Some(1), None, None]
+        );
     }
 }

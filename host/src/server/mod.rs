@@ -148,7 +148,9 @@ impl Server {
         match (request.method(), request.uri().path()) {
             (&Method::GET, "/stats") => reply::json(StatusCode::OK, &self.stats()),
             (&Method::POST, path) if path.ends_with("/chat/completions") => self.complete(&request).await,
-            _ => reply::error(StatusCode::NOT_FOUND, "not_found", "there is only POST …/chat/completions and GET /stats"),
+            _ => {
+                reply::error(StatusCode::NOT_FOUND, "not_found", "there is only POST …/chat/completions and GET /stats")
+            }
         }
     }
 

@@ -28,7 +28,7 @@ impl History {
     }
 
     pub(crate) fn refused(&mut self, ticket: Ticket, now: Tick) {
-        if let Ok(index) = self.0.binary_search_by_key(&ticket, |sent| sent.ticket) {
+        if let Some(index) = self.index(ticket) {
             self.0[index].refused_at = Some(now);
         }
     }
@@ -59,10 +59,22 @@ impl History {
         admitted.take(used).last().map(|sent| sent.at)
     }
 
+    /// How many requests, up to this one, were in the window that ended when it was sent, if they were not refused.
+    pub(crate) fn used_at(&self, last: Ticket, window: Delay) -> Option<u64> {
+        let end = self.index(last).map(|index| self.0[index].at)?;
+        let before = self.iter().rev().skip_while(|sent| sent.ticket > last);
+        let inside = before.take_while(|sent| sent.at + window > end);
+        Some(inside.filter(|sent| sent.refused_at.is_none()).count() as u64)
+    }
+
     /// How many of the requests sent since then were not refused.
     pub(crate) fn admitted_since(&self, since: Tick) -> u64 {
         let recent = self.iter().rev().take_while(|sent| sent.at >= since);
         recent.filter(|sent| sent.refused_at.is_none()).count() as u64
+    }
+
+    fn index(&self, ticket: Ticket) -> Option<usize> {
+        self.0.binary_search_by_key(&ticket, |sent| sent.ticket).ok()
     }
 
     /// When the oldest of the requests was sent that this one's refusal is blamed on, and how many they are.

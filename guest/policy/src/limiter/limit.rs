@@ -113,10 +113,12 @@ impl Enforced {
         core::mem::replace(&mut self.limit.rate.amount, amount) != amount
     }
 
-    /// The endpoint states it anew. Says whether that changes it. The window is known too long rather than too short, so
-    /// the shortest that was seen holds.
-    pub(crate) fn restate(&mut self, amount: u64, window: Option<Delay>) -> bool {
-        let rate = Rate { amount, window: window.unwrap_or(Delay::MAX).min(self.limit.rate.window), ..self.limit.rate };
+    /// The endpoint states it anew. Says whether that changes it. A window is seen too long rather than too short, by the
+    /// time that the answer took, so the shortest holds; but if more is used than this log knows of, it was too short.
+    pub(crate) fn restate(&mut self, amount: u64, window: Option<Delay>, is_too_short: bool) -> bool {
+        let known = self.limit.rate.window;
+        let window = window.map_or(known, |window| if is_too_short { window.max(known) } else { window.min(known) });
+        let rate = Rate { amount, window, ..self.limit.rate };
         core::mem::replace(&mut self.limit.rate, rate) != rate
     }
 }

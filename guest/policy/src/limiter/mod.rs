@@ -130,13 +130,15 @@ impl Limiter {
     /// The endpoint states a budget with its answer to a request. Returns what was learnt.
     pub(crate) fn observe(&mut self, budget: &Budget, ticket: Ticket, now: Tick) -> Option<Limit> {
         let amount = budget.amount.filter(|amount| *amount > 0 && budget.unit == Unit::Requests)?;
-        let stated = self.limits.iter_mut().find(|enforced| enforced.limit.rate.unit == budget.unit);
-        let window = window(budget, amount, &self.history, ticket, now);
-        match stated {
-            Some(enforced) if enforced.limit.source == LimitSource::Headers => {
-                enforced.restate(amount, window).then_some(enforced.limit)
-            }
+        let used = amount.checked_sub(budget.remaining?)?;
+        let window = window(budget, used, &self.history, ticket, now);
+        let known = self.limits.iter_mut().find(|enforced| enforced.limit.rate.unit == budget.unit);
+        match known {
             Some(enforced) if enforced.limit.source == LimitSource::Settings => None,
+            Some(enforced) if enforced.limit.source == LimitSource::Headers => {
+                let seen = self.history.used_at(ticket, enforced.limit.rate.window).unwrap_or(0);
+                enforced.restate(amount, window, used > seen).then_some(enforced.limit)
+            }
             _ => {
                 let rate = Rate { unit: budget.unit, amount, window: window? };
                 self.limits.retain(|enforced| enforced.limit.source == LimitSource::Settings);
@@ -161,8 +163,7 @@ impl Limiter {
 }
 
 /// The window behind a stated budget: from the oldest request that it counts to its reset.
-fn window(budget: &Budget, amount: u64, history: &History, ticket: Ticket, now: Tick) -> Option<Delay> {
-    let used = amount.checked_sub(budget.remaining?).filter(|used| *used > 0)?;
-    let oldest = history.oldest_of(used, ticket)?;
+fn window(budget: &Budget, used: u64, history: &History, ticket: Ticket, now: Tick) -> Option<Delay> {
+    let oldest = history.oldest_of(used, ticket).filter(|_| used > 0)?;
     budget.reset.filter(|reset| !reset.is_zero()).map(|reset| reset + now.since(oldest))
 }
