@@ -40,10 +40,10 @@ mod clock;
 pub use clock::Clock;
 
 pub mod http;
-pub use http::{Access, Pool, Send};
+pub use http::{Access, Metered, Pool, Send};
 
-// pub mod documents;
+pub mod documents;
 
-// pub mod outcomes;
+pub mod outcomes;
 
 pub mod server;

@@ -1,8 +1,9 @@
 //! The network side of the sandbox: what the guest may reach (`access`), where wasmtime hands its requests over
-//! (`hooks`), and the client that carries them (`pool`).
+//! (`hooks`), the client that carries them (`pool`), and how long they take (`meter`).
 
 mod access;
 mod hooks;
+mod meter;
 mod pool;
 
 use std::future::Future;
@@ -14,6 +15,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 pub use self::access::Access;
 pub(crate) use self::hooks::Hooks;
+pub use self::meter::Metered;
 pub use self::pool::Pool;
 /// How a request ends without an answer; the guest sees the code of the same name.
 pub use wasmtime_wasi_http::Error as TransportError;

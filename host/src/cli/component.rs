@@ -1,0 +1,29 @@
+//! `becalm component`: the embedded component, for other hosts.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use becalm::{COMPONENT, Sandbox};
+
+use super::exit::Exit;
+
+/// Write the embedded component, or say what it imports and exports.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Write it here
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn component(args: &Args) -> Result<Exit> {
+    if let Some(path) = &args.output {
+        fs::write(path, COMPONENT).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let sandbox = Sandbox::new()?;
+    println!("size     {} KB", COMPONENT.len().div_ceil(1_000));
+    for (title, names) in [("imports", sandbox.imports()), ("exports", sandbox.exports())] {
+        names.iter().for_each(|name| println!("{title}  {name}"));
+    }
+    Ok(Exit::Done)
+}

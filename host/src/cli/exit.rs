@@ -1,0 +1,86 @@
+//! How a command ends: its exit code, and errors with a hint.
+
+use std::process::ExitCode;
+
+use becalm::documents::InputError;
+use becalm::outcomes::JournalError;
+use becalm::{Error, SettingsError};
+
+/// Exit codes, the same for every command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All answered.
+    Done = 0,
+    /// Some documents failed.
+    SomeFailed = 1,
+    /// Usage, settings or input; nothing was sent.
+    Usage = 2,
+    /// Postponed or interrupted; a rerun goes on.
+    Unfinished = 3,
+    /// Stopped early because every request would fail.
+    Halted = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An error that came after requests were sent.
+#[derive(Debug, thiserror::Error)]
+#[error("the batch was broken off")]
+pub(crate) struct BrokenOff(#[source] pub(crate) anyhow::Error);
+
+/// Prints an error with all its causes, and a hint where there is one.
+pub(crate) fn report(error: &anyhow::Error) -> Exit {
+    eprintln!("error: {error:#}");
+    if let Some(hint) = error.chain().find_map(hint) {
+        eprintln!("hint: {hint}");
+    }
+    if error.is::<BrokenOff>() { Exit::Unfinished } else { Exit::Usage }
+}
+
+/// What to do about it.
+fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    if let Some(error) = error.downcast_ref() {
+        return Some(match error {
+            InputError::Unreadable { .. } => "check the name and its permissions".into(),
+            InputError::Malformed { .. } => {
+                "each line is {\"id\": …, \"text\": …} or {\"custom_id\": …, \"body\": {…}}".into()
+            }
+            InputError::DuplicateId { .. } => "give every document an id of its own".into(),
+            InputError::Empty(_) => "name a file, a folder with files, or - for standard input".into(),
+        });
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(match error {
+            JournalError::Unusable { .. } => "choose another file with -o".into(),
+            JournalError::Locked(_) => "wait for it to end, or choose another file with -o".into(),
+            JournalError::Foreign { .. } => "name a new file with -o, or one that becalm wrote".into(),
+        });
+    }
+    match error.downcast_ref()? {
+        Error::Settings(SettingsError { field, .. }) => flag(field).map(|flag| format!("it is set by {flag}")),
+        Error::BaseUrl(_) => Some("it looks like https://api.example.com/v1".into()),
+        Error::Key => Some("check OPENAI_API_KEY for line ends and stray characters".into()),
+        _ => error.downcast_ref::<BrokenOff>().map(|_| "run the same command again to go on".into()),
+    }
+}
+
+/// The flag behind a field of the settings.
+fn flag(field: &str) -> Option<&'static str> {
+    let flags = [
+        ("endpoint.base-url", "--base-url or OPENAI_BASE_URL"),
+        ("chat.prompt-template", "--prompt"),
+        ("chat.max-tokens", "--max-tokens"),
+        ("limits.max-in-flight", "--max-in-flight"),
+        ("limits.rates", "--limit or --rpm"),
+        ("limits.pace", "--pace"),
+        ("retry.max-attempts", "--max-attempts"),
+        ("retry.jitter", "--jitter"),
+        ("retry.patience", "--patience"),
+        ("retry.fallback-wait", "--fallback-wait"),
+    ];
+    flags.iter().find(|(name, _)| field.starts_with(name)).map(|(_, flag)| *flag)
+}

@@ -1,0 +1,115 @@
+//! The same for machines: an event per line, and the figures at the end.
+
+use becalm::{Event, Failure, Happening, Header, LimitSource, PauseReason, Rate, Unit, Verdict};
+use serde_json::{Value, json};
+
+use super::summary::Summary;
+use super::values::milliseconds;
+
+/// An event as JSON. Answers are in the output; here only their names.
+pub(crate) fn event(event: &Event) -> Value {
+    let (name, mut value) = happening(&event.what);
+    value["event"] = json!(name);
+    value["at_epoch_ms"] = json!(event.at);
+    value
+}
+
+/// The figures of a run as JSON.
+pub(crate) fn summary(summary: &Summary) -> Value {
+    let figures = summary.figures;
+    let jitter = figures.jitter();
+    json!({
+        "event": "summary",
+        "answered": figures.answered,
+        "failed": figures.failed,
+        "postponed": figures.postponed,
+        "answered_before": summary.skipped,
+        "not_sent": summary.left,
+        "refusals": figures.refusals(),
+        "recovered": figures.recovered,
+        "wait_p50_ms": figures.wait(50).map(milliseconds),
+        "wait_p95_ms": figures.wait(95).map(milliseconds),
+        "jitter_least_ms": jitter.map(|(least, _)| milliseconds(least)),
+        "jitter_most_ms": jitter.map(|(_, most)| milliseconds(most)),
+        "elapsed_ms": milliseconds(summary.elapsed),
+        "bound_ms": milliseconds(summary.bound),
+        "efficiency": summary.efficiency(),
+        "limits": figures.learnt.iter().map(|limit| self::limit(&limit.rate, limit.source)).collect::<Vec<_>>(),
+        "halted": figures.halted.as_ref().map(failure),
+        "until_epoch_ms": figures.until_epoch_ms,
+    })
+}
+
+fn happening(what: &Happening) -> (&'static str, Value) {
+    match what {
+        Happening::Outcome(outcome) => {
+            let verdict = match &outcome.verdict {
+                Verdict::Answered(_) => "answered",
+                Verdict::Failed(_) => "failed",
+                Verdict::Postponed(_) => "postponed",
+            };
+            let Verdict::Failed(failed) = &outcome.verdict else {
+                return ("outcome", json!({"id": outcome.id, "outcome": verdict, "attempts": outcome.attempts}));
+            };
+            (
+                "outcome",
+                json!({"id": outcome.id, "outcome": verdict, "attempts": outcome.attempts, "failure": failure(failed)}),
+            )
+        }
+        Happening::Paused(pause) => {
+            let reason = match pause.reason {
+                PauseReason::Refused => "refused",
+                PauseReason::Limit => "limit",
+                PauseReason::Pace => "pace",
+                PauseReason::BackOff => "back-off",
+            };
+            (
+                "paused",
+                json!({"until_epoch_ms": pause.until, "reason": reason, "limit": pause.limit.as_ref().map(rate)}),
+            )
+        }
+        Happening::Resumed => ("resumed", json!({})),
+        Happening::Learnt(learnt) => ("learnt", limit(&learnt.rate, learnt.source)),
+        Happening::HintIgnored(ignored) => ("hint-ignored", json!({"name": ignored.name, "value": ignored.value})),
+        Happening::Refused(refusal) => (
+            "refused",
+            json!({
+                "id": refusal.id,
+                "status": refusal.status,
+                "wait_ms": refusal.wait,
+                "jitter_ms": refusal.jitter,
+                "source": refusal.source,
+                "headers": refusal.headers.iter().map(header).collect::<Vec<_>>(),
+            }),
+        ),
+        Happening::Sent(sent) => ("sent", json!({"id": sent.id, "attempt": sent.attempt, "in_flight": sent.in_flight})),
+        Happening::Halted(failed) => ("halted", failure(failed)),
+    }
+}
+
+fn failure(failure: &Failure) -> Value {
+    json!({"message": failure.message, "status": failure.status})
+}
+
+fn limit(rate: &Rate, source: LimitSource) -> Value {
+    let source = match source {
+        LimitSource::Settings => "settings",
+        LimitSource::Headers => "headers",
+        LimitSource::Refusals => "refusals",
+    };
+    let mut value = self::rate(rate);
+    value["source"] = json!(source);
+    value
+}
+
+fn rate(rate: &Rate) -> Value {
+    let unit = match rate.unit {
+        Unit::Requests => "requests",
+        Unit::Tokens => "tokens",
+    };
+    json!({"unit": unit, "amount": rate.amount, "window_ms": rate.window})
+}
+
+fn header(header: &Header) -> [&str; 2] {
+    [&header.name, &header.value]
+}

@@ -1,0 +1,63 @@
+//! `becalm mock-server`: the server models over TCP.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use becalm::server::{HintForm, Kind, Listening, Model, Server};
+
+use super::exit::Exit;
+use super::values::span;
+
+/// Run a rate-limited chat-completion server on this machine.
+///
+/// It prints its base URL, and answers POST …/chat/completions until it is ended. GET /stats gives its counts as JSON.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How it limits: rolling, rolling-strict (refused requests count too), token-bucket or none
+    #[arg(long, value_name = "KIND", default_value = "rolling")]
+    limiter: Kind,
+    /// What a refusal says about when to come back: seconds (Retry-After), ms (retry-after-ms) or none
+    #[arg(long, value_name = "FORM", default_value = "seconds")]
+    hint: HintForm,
+    /// Requests per window
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    requests: u64,
+    /// The window
+    #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = positive)]
+    window: Duration,
+    /// How long an answer takes; refusals come at once
+    #[arg(long, value_name = "SPAN", default_value = "1s", value_parser = span)]
+    latency: Duration,
+    /// State the limit with every answer (x-ratelimit-*)
+    #[arg(long)]
+    limit_headers: bool,
+    /// TCP port on the loopback interface; 0 takes any that is free
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+}
+
+pub(crate) async fn serve(args: &Args) -> Result<Exit> {
+    let model = Model {
+        limiter: args.limiter,
+        hint: args.hint,
+        requests: args.requests,
+        window: args.window,
+        latency: args.latency,
+        limit_headers: args.limit_headers,
+        keeps_timeline: false,
+    };
+    let server = Arc::new(Server::new(model));
+    let listening = Listening::on_port(args.port, Arc::clone(&server)).await;
+    let listening = listening.with_context(|| format!("cannot listen on port {}", args.port))?;
+    println!("{}", listening.base_url());
+    std::io::stdout().flush()?;
+    tokio::signal::ctrl_c().await?;
+    eprintln!("{}", serde_json::to_string(&server.stats())?);
+    Ok(Exit::Done)
+}
+
+fn positive(text: &str) -> Result<Duration, String> {
+    span(text).and_then(|span| if span.as_millis() > 0 { Ok(span) } else { Err("at least 1ms is needed".into()) })
+}

@@ -1,0 +1,94 @@
+//! What a run came to, for people.
+
+use std::time::Duration;
+
+use becalm::outcomes::Figures;
+use becalm::{LimitSource, Unit};
+
+use super::values::{in_words, limit_value, local_time, rate_in_words};
+
+/// A run that is over.
+pub(crate) struct Summary<'a> {
+    pub(crate) figures: &'a Figures,
+    pub(crate) elapsed: Duration,
+    pub(crate) bound: Duration,
+    /// Answered by an earlier run.
+    pub(crate) skipped: u64,
+    /// Never submitted, because the batch ended early.
+    pub(crate) left: u64,
+}
+
+impl Summary<'_> {
+    /// The bound's share of the time; 1 is the best possible.
+    pub(crate) fn efficiency(&self) -> f64 {
+        self.bound.as_secs_f64() / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// All lines of it.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![self.counts()];
+        if self.figures.answered > 0 {
+            lines.push(format!(
+                "time      {}, bound {}, efficiency {:.2}",
+                in_words(self.elapsed),
+                in_words(self.bound),
+                self.efficiency().min(1.0)
+            ));
+        }
+        lines.extend(self.refusals());
+        lines.extend(self.learnt());
+        lines.extend(self.figures.failures.iter().map(|failure| format!("failed    {}", failure.message)));
+        lines.extend(
+            self.figures
+                .halted
+                .iter()
+                .map(|failure| format!("stopped   every request would fail: {}", failure.message)),
+        );
+        lines.extend(self.going_on());
+        lines
+    }
+
+    fn counts(&self) -> String {
+        let Figures { answered, failed, postponed, .. } = self.figures;
+        let mut line = format!("documents {answered} answered, {failed} failed, {postponed} postponed");
+        for (count, name) in [(self.skipped, "answered before"), (self.left, "not sent")] {
+            if count > 0 {
+                line += &format!(", {count} {name}");
+            }
+        }
+        line
+    }
+
+    fn refusals(&self) -> Option<String> {
+        let (p50, p95) = (self.figures.wait(50)?, self.figures.wait(95)?);
+        let (least, most) = self.figures.jitter()?;
+        Some(format!(
+            "refusals  {}, {} documents recovered; waits {} (p50), {} (p95), of it jitter {} to {}",
+            self.figures.refusals(),
+            self.figures.recovered,
+            in_words(p50),
+            in_words(p95),
+            in_words(least),
+            in_words(most)
+        ))
+    }
+
+    fn learnt(&self) -> Option<String> {
+        let learnt = self.figures.learnt.iter().find(|limit| limit.rate.unit == Unit::Requests)?;
+        let source = match learnt.source {
+            LimitSource::Headers => "stated by the endpoint",
+            LimitSource::Refusals => "learnt from refusals",
+            LimitSource::Settings => return None,
+        };
+        let rate = &learnt.rate;
+        Some(format!("limit     {}, {source}; next time: --limit {}", rate_in_words(rate), limit_value(rate)))
+    }
+
+    fn going_on(&self) -> Option<String> {
+        if self.figures.postponed + self.left == 0 {
+            return None;
+        }
+        let until = self.figures.until_epoch_ms.and_then(|at| local_time(at, " after %Y-%m-%d %H:%M:%S"));
+        Some(format!("to go on  run the same command again{}", until.unwrap_or_default()))
+    }
+}

@@ -1,0 +1,101 @@
+//! Values as people write them on a command line, and the way back.
+
+use std::time::Duration;
+
+use becalm::{Rate, Unit};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, ZonedDateTime};
+
+/// A span of time: `500ms`, `2s`, `1m30s`, `1h`, or `0`.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let span =
+        text.parse::<SignedDuration>().map_err(|_| "a span of time is needed, such as 500ms, 2s or 1h".to_string())?;
+    Duration::try_from(span).map_err(|_| "a span of time cannot be negative".into())
+}
+
+/// A limit on requests: `10/60s`.
+pub(crate) fn rate(text: &str) -> Result<Rate, String> {
+    let wrong = || "a limit is needed, such as 10/60s (10 requests in any 60 s)".to_string();
+    let (amount, window) = text.split_once('/').ok_or_else(wrong)?;
+    let amount = amount.trim().parse().map_err(|_| wrong())?;
+    Ok(Rate { unit: Unit::Requests, amount, window: milliseconds(span(window.trim()).map_err(|_| wrong())?) })
+}
+
+/// Milliseconds, as the contract counts time.
+pub(crate) fn milliseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The value of `--limit` that says this.
+pub(crate) fn limit_value(rate: &Rate) -> String {
+    match rate.window % 1_000 {
+        0 => format!("{}/{}s", rate.amount, rate.window / 1_000),
+        _ => format!("{}/{}ms", rate.amount, rate.window),
+    }
+}
+
+/// A limit in words.
+pub(crate) fn rate_in_words(rate: &Rate) -> String {
+    let unit = match rate.unit {
+        Unit::Requests => "requests",
+        Unit::Tokens => "tokens",
+    };
+    format!("{} {unit} per {}", rate.amount, in_words(Duration::from_millis(rate.window)))
+}
+
+/// A span of time in words: milliseconds below a second, tenths below a minute, seconds above.
+pub(crate) fn in_words(span: Duration) -> String {
+    if span < Duration::from_secs(1) {
+        return format!("{} ms", span.as_millis());
+    }
+    if span < Duration::from_secs(60) {
+        return format!("{:.1} s", span.as_secs_f64());
+    }
+    let seconds = span.as_secs_f64().round() as u64;
+    match seconds / 3_600 {
+        0 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        hours => format!("{hours} h {:02} min", seconds / 60 % 60),
+    }
+}
+
+/// An instant since 1970 on the local clock, in a form of strftime; absent if no calendar reaches so far.
+pub(crate) fn local_time(epoch_ms: u64, form: &str) -> Option<String> {
+    let at = Timestamp::from_millisecond(i64::try_from(epoch_ms).ok()?).ok()?;
+    Some(ZonedDateTime::new(at, TimeZone::system()).strftime(form).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_read_and_written_back() {
+        for text in ["10/60s", "1/500ms", "100/60s"] {
+            assert_eq!(limit_value(&rate(text).unwrap()), text);
+        }
+        assert_eq!(limit_value(&rate("10/1m").unwrap()), "10/60s");
+        for wrong in ["10", "10/", "/60s", "ten/60s", "10/60", "-1/60s"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn spans_are_read() {
+        assert_eq!(span("1h"), Ok(Duration::from_secs(3_600)));
+        assert_eq!(span("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(span("0"), Ok(Duration::ZERO));
+        assert!(span("-2s").is_err());
+        assert!(span("soon").is_err());
+    }
+
+    #[test]
+    fn spans_are_said() {
+        assert_eq!(in_words(Duration::from_millis(50)), "50 ms");
+        assert_eq!(in_words(Duration::from_millis(12_340)), "12.3 s");
+        assert_eq!(in_words(Duration::from_secs(245)), "4 min 05 s");
+        assert_eq!(in_words(Duration::from_secs(7_500)), "2 h 05 min");
+    }
+}
