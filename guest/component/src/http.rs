@@ -135,14 +135,11 @@ impl Writing {
 
 /// Looks for the head of the answer.
 fn answer(pollable: Pollable, response: FutureIncomingResponse) -> Result<Step, TransportError> {
-    let incoming = match response.get() {
-        None => return Ok((Stage::Awaiting { pollable, response }, true)),
-        Some(Ok(Ok(incoming))) => incoming,
-        Some(Ok(Err(code))) => return Err(transport_error(&code)),
-        Some(Err(())) => return Err(TransportError::InternalError),
-    };
+    let Some(got) = response.get() else { return Ok((Stage::Awaiting { pollable, response }, true)) };
+    // Before anything can return: a child has to go before what it was taken from.
     drop(pollable);
     drop(response);
+    let incoming = got.map_err(|()| TransportError::InternalError)?.map_err(|code| transport_error(&code))?;
     let headers = incoming.headers().entries();
     let text = |value: Vec<u8>| String::from_utf8_lossy(&value).into_owned();
     let headers = headers.into_iter().map(|(name, value)| (name, text(value))).collect();

@@ -1,5 +1,6 @@
-//! The one gate for the whole key. A refusal closes it for every document, and no refusal can make it open earlier. After
-//! an unknown limit one request goes first when it opens: without that, C workers make C refusals of one.
+//! The one gate for the whole key. A refusal closes it for every document, and so does an endpoint that cannot be reached;
+//! nothing can make it open earlier. After an unknown limit one request goes first when it opens: without that, C workers
+//! make C refusals of one.
 
 use crate::time::{Delay, Tick};
 
@@ -11,8 +12,10 @@ pub(crate) struct Gate {
     /// How often it was closed. A request knows the wave that it was sent in, so that the refusals of one burst count as
     /// one.
     wave: u32,
-    /// Waves in a row that ended in a refusal.
+    /// Waves in a row without an answer.
     streak: u32,
+    /// Whether it was a refusal that closed it.
+    is_refused: bool,
 }
 
 /// The one request that goes first.
@@ -38,7 +41,12 @@ impl Gate {
         self.wave
     }
 
-    /// Waves in a row that ended in a refusal.
+    /// Whether it was a refusal that closed it; else the endpoint could not be reached.
+    pub(crate) const fn is_refused(&self) -> bool {
+        self.is_refused
+    }
+
+    /// Waves in a row without an answer.
     pub(crate) const fn streak(&self) -> u32 {
         self.streak
     }
@@ -49,7 +57,18 @@ impl Gate {
     }
 
     /// A request of the current wave was refused.
-    pub(crate) fn close(&mut self, now: Tick, wait: Delay, probe_first: bool) {
+    pub(crate) fn refuse(&mut self, now: Tick, wait: Delay, probe_first: bool) {
+        self.close(now, wait, probe_first);
+        self.is_refused = true;
+    }
+
+    /// A request of the current wave did not reach the endpoint. One request goes first to see whether it is back.
+    pub(crate) fn lose(&mut self, now: Tick, wait: Delay) {
+        self.close(now, wait, true);
+        self.is_refused = false;
+    }
+
+    fn close(&mut self, now: Tick, wait: Delay, probe_first: bool) {
         self.wave = self.wave.wrapping_add(1);
         self.streak = self.streak.saturating_add(1);
         self.probe = if probe_first { Probe::Needed } else { Probe::Unneeded };
@@ -95,7 +114,7 @@ mod tests {
     #[test]
     fn a_later_refusal_never_opens_it_earlier() {
         let mut gate = Gate::default();
-        gate.close(at(0), Delay::from_ms(50), false);
+        gate.refuse(at(0), Delay::from_ms(50), false);
         gate.hold(at(20));
         assert_eq!(gate.opens_at(), Some(at(50)));
     }
@@ -103,7 +122,7 @@ mod tests {
     #[test]
     fn behind_a_probe_all_wait_for_its_answer() {
         let mut gate = Gate::default();
-        gate.close(at(0), Delay::from_ms(50), true);
+        gate.refuse(at(0), Delay::from_ms(50), true);
         gate.pass();
         assert_eq!(gate.opens_at(), None);
         gate.answered(0);
@@ -115,7 +134,7 @@ mod tests {
     #[test]
     fn a_probe_that_fails_is_followed_by_another() {
         let mut gate = Gate::default();
-        gate.close(at(0), Delay::from_ms(50), true);
+        gate.refuse(at(0), Delay::from_ms(50), true);
         gate.pass();
         gate.missed(1);
         assert_eq!(gate.opens_at(), Some(at(50)));

@@ -18,12 +18,12 @@ pub enum Verdict {
     /// The endpoint did not admit the request; it will, later.
     Refused,
     /// Something went wrong that may not go wrong again. The failure is what it ends as if it does.
-    Retry(Failure),
+    Retry(Failure, Reach),
     /// Trying again will not help.
     Final(Failure, Reach),
 }
 
-/// Whom a final failure concerns.
+/// Whom a failure concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// This document.
@@ -49,7 +49,7 @@ pub fn judge(reply: &Reply, hint: Option<Hint>) -> Verdict {
         429 => Verdict::Refused,
         403 | 413 | 503 if hint.is_some() => Verdict::Refused,
         408 | 409 | 425 | 500 | 502..=504 | 506..=599 => {
-            Verdict::Retry(failure(reply, &complaint, FailureKind::ServerFault))
+            Verdict::Retry(failure(reply, &complaint, FailureKind::ServerFault), Reach::Document)
         }
         401 | 403 => last(reply, &complaint, FailureKind::Unauthorised, Reach::UntilProven),
         402 => last(reply, &complaint, FailureKind::OutOfCredit, Reach::Batch),
@@ -74,7 +74,8 @@ pub fn judge_transport(error: TransportError) -> Verdict {
         body: None,
     };
     match (error.is_worth_retrying(), error.concerns_endpoint()) {
-        (true, _) => Verdict::Retry(failure),
+        (true, true) => Verdict::Retry(failure, Reach::UntilProven),
+        (true, false) => Verdict::Retry(failure, Reach::Document),
         (false, true) => Verdict::Final(failure, Reach::Batch),
         (false, false) => Verdict::Final(failure, Reach::Document),
     }
@@ -85,10 +86,11 @@ fn success(reply: &Reply, complaint: &Complaint) -> Verdict {
     match answer::read(reply) {
         Ok(answer) => Verdict::Answered(answer),
         Err(_) if complaint.names(&RATE) => Verdict::Refused,
-        Err(problem) => Verdict::Retry(Failure {
-            message: format!("HTTP {}, but {problem}", reply.status),
-            ..failure(reply, complaint, FailureKind::UnusableAnswer)
-        }),
+        Err(problem) => {
+            let failure = failure(reply, complaint, FailureKind::UnusableAnswer);
+            let message = format!("HTTP {}, but {problem}", reply.status);
+            Verdict::Retry(Failure { message, ..failure }, Reach::Document)
+        }
     }
 }
 
@@ -151,7 +153,7 @@ mod tests {
     #[test]
     fn a_hint_turns_some_errors_into_refusals() {
         let reply = Reply { status: 503, ..Reply::default() };
-        assert!(matches!(judge(&reply, None), Verdict::Retry(_)));
+        assert!(matches!(judge(&reply, None), Verdict::Retry(_, Reach::Document)));
         let hint = Hint { wait: Delay::from_secs(5), source: "retry-after" };
         assert_eq!(judge(&reply, Some(hint)), Verdict::Refused);
     }
@@ -160,7 +162,7 @@ mod tests {
     fn a_success_may_be_a_refusal_in_disguise() {
         assert_eq!(verdict(200, r#"{"error":{"code":429,"message":"slow down"}}"#), Verdict::Refused);
         assert!(
-            matches!(verdict(200, "<html>"), Verdict::Retry(failure) if failure.kind == FailureKind::UnusableAnswer)
+            matches!(verdict(200, "<html>"), Verdict::Retry(failure, _) if failure.kind == FailureKind::UnusableAnswer)
         );
     }
 

@@ -64,7 +64,7 @@ impl Machine {
     fn settle(&mut self, document: DocumentKey, flight: Flight, verdict: Verdict, hint: Option<Hint>, now: Now) {
         match verdict {
             Verdict::Answered(answer) => self.answered(document, flight, answer, now.tick),
-            Verdict::Retry(failure) => self.fault(document, flight, failure, hint, now.tick),
+            Verdict::Retry(failure, reach) => self.fault(document, flight, Fault { failure, reach }, hint, now.tick),
             Verdict::Final(failure, reach) => {
                 self.gate.missed(flight.wave);
                 self.halt_if(reach, &failure);
@@ -84,23 +84,47 @@ impl Machine {
         self.finish(document, Ending::Answered(answer));
     }
 
-    /// A fault uses up an attempt; the last one is the document's end.
-    fn fault(&mut self, document: DocumentKey, flight: Flight, failure: Failure, hint: Option<Hint>, now: Tick) {
-        self.gate.missed(flight.wave);
+    /// A fault uses up an attempt; the last one is the document's end. Where the endpoint was reached before and cannot be
+    /// reached now, no document is to blame: that uses up patience instead.
+    fn fault(&mut self, document: DocumentKey, flight: Flight, fault: Fault, hint: Option<Hint>, now: Tick) {
+        let Fault { failure, reach } = fault;
+        let is_outage = reach == Reach::UntilProven;
         let progress = &mut self.documents[document.0];
-        progress.faults += 1;
+        if !(is_outage && self.has_answers) {
+            progress.faults += 1;
+        }
         let faults = progress.faults;
         if faults >= self.settings.max_attempts {
-            let concerns_all = failure.status.is_none();
-            self.halt_if(if concerns_all { Reach::UntilProven } else { Reach::Document }, &failure);
+            self.gate.missed(flight.wave);
+            self.halt_if(reach, &failure);
             let message = format!("{} (after {faults} attempts)", failure.message);
             return self.fail(document, Failure { message, ..failure });
         }
+        if is_outage {
+            self.lose(document, flight, now);
+        } else {
+            self.gate.missed(flight.wave);
+            self.back_off(document, faults, hint, now);
+        }
+    }
+
+    /// This document waits, the others go on.
+    fn back_off(&mut self, document: DocumentKey, faults: u32, hint: Option<Hint>, now: Tick) {
         let own = self.backoff.full_jitter(faults - 1);
         let hinted = hint.map_or(Delay::ZERO, |hint| hint.wait + self.backoff.spread());
         let until = now + own.max(hinted);
         self.documents[document.0].state = State::BackingOff { until, since: now };
         self.backing_off.insert((until, document));
+    }
+
+    /// The endpoint cannot be reached: all wait, else every document would only run into the same wall.
+    fn lose(&mut self, document: DocumentKey, flight: Flight, now: Tick) {
+        if self.gate.is_news(flight.wave) {
+            let wait = self.backoff.full_jitter(self.gate.streak());
+            self.gate.lose(now, wait);
+        }
+        self.queue_again(document, now);
+        self.give_up_if_fruitless(now);
     }
 
     /// A refusal closes the gate for all. Of one burst only the first counts as a miss; the others can hold the gate
@@ -111,25 +135,29 @@ impl Machine {
         self.tell_learnt(learnt);
         let wait = self.wait_after(flight, hint, now.tick);
         if self.gate.is_news(flight.wave) {
-            self.gate.close(now.tick, wait.total(), !self.limiter.is_sure());
+            self.gate.refuse(now.tick, wait.total(), !self.limiter.is_sure());
         } else {
             self.gate.hold(now.tick + wait.total());
         }
-        let progress = &mut self.documents[document.0];
-        progress.refusals += 1;
-        progress.state = State::Queued { since: Some(now.tick) };
-        self.queue.push_front(document);
+        self.documents[document.0].refusals += 1;
+        self.queue_again(document, now.tick);
         self.tell_refused(document, reply.status, &reply.headers, wait);
         self.give_up_if_fruitless(now.tick);
     }
 
-    /// Refusals without one answer for longer than patience: what waits is postponed to where the gate opens.
+    /// The document goes again as soon as gate and limits let it, before those that were never sent.
+    fn queue_again(&mut self, document: DocumentKey, now: Tick) {
+        self.documents[document.0].state = State::Queued { since: Some(now) };
+        self.queue.push_front(document);
+    }
+
+    /// Not one answer for longer than patience: what waits is postponed to where the gate opens.
     fn give_up_if_fruitless(&mut self, now: Tick) {
         let opens = self.gate.opens_at().unwrap_or(now);
         if opens.since(self.progress_at) <= self.settings.patience || opens.since(now) > self.settings.patience {
             return;
         }
-        let message = "the endpoint refused every request for as long as patience allows".to_string();
+        let message = "no request was answered for as long as patience allows".to_string();
         let postponement = Postponement { reason: PostponeReason::Patience, until: Some(opens), message };
         self.postpone_queue(&postponement);
         self.ended.get_or_insert(postponement);
@@ -139,10 +167,10 @@ impl Machine {
     /// wait, if one is set, else back-off.
     fn wait_after(&mut self, flight: Flight, hint: Option<Hint>, now: Tick) -> Wait {
         if !self.gate.is_news(flight.wave) {
-            let wait = hint.map_or(Delay::ZERO, |hint| hint.wait);
-            let jitter =
-                if wait > self.gate.opens_at().unwrap_or(now).since(now) { self.backoff.spread() } else { Delay::ZERO };
-            return Wait { floor: wait, jitter, source: hint.map_or("back-off", |hint| hint.source) };
+            let floor = hint.map_or(Delay::ZERO, |hint| hint.wait);
+            let is_longer = self.gate.opens_at().is_some_and(|opens| now + floor > opens);
+            let jitter = if is_longer { self.backoff.spread() } else { Delay::ZERO };
+            return Wait { floor, jitter, source: hint.map_or("back-off", |hint| hint.source) };
         }
         let own = self.backoff.full_jitter(self.gate.streak());
         match (hint, self.settings.fallback_wait) {
@@ -184,6 +212,12 @@ impl Machine {
         };
         self.decided.push_back(Action::Tell(News::Refused(refusal)));
     }
+}
+
+/// A try that may go better next time.
+struct Fault {
+    failure: Failure,
+    reach: Reach,
 }
 
 /// A wait behind the gate.

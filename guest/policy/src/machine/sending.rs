@@ -1,0 +1,119 @@
+//! What may be sent now, and why not.
+
+use alloc::format;
+
+use super::Machine;
+use super::action::{Action, DocumentKey, News, Pause, PauseReason};
+use super::progress::Flight;
+use crate::gate::Gate;
+use crate::limiter::Permit;
+use crate::outcome::{Failure, FailureKind, PostponeReason, Postponement};
+use crate::settings::Rate;
+use crate::time::{Delay, Now, Tick};
+
+impl Machine {
+    /// Sends the next document, if it may go; else decides what becomes of it, or remembers why all wait.
+    pub(super) fn send_next(&mut self, now: Now) -> Option<Action> {
+        let document = *self.queue.front()?;
+        if self.in_flight.len() >= self.settings.max_in_flight as usize {
+            return None;
+        }
+        let tokens = self.documents[document.0].tokens;
+        match (self.gate.opens_at(), self.limiter.permit(now.tick, tokens)) {
+            (_, Permit::Never(rate)) => {
+                self.queue.pop_front();
+                self.fail(document, oversize(tokens, rate));
+            }
+            (None, _) => {}
+            (Some(opens), Permit::Go) if opens <= now.tick => return Some(self.send(document, tokens, now.tick)),
+            (Some(opens), permit) => self.hold(pause(&self.gate, opens, permit), now),
+        }
+        None
+    }
+
+    fn send(&mut self, document: DocumentKey, tokens: u64, now: Tick) -> Action {
+        self.queue.pop_front();
+        if self.pause.take().is_some() {
+            self.decided.push_back(Action::Tell(News::Resumed));
+        }
+        let overdue_at = now + self.settings.whole_request;
+        let flight = Flight { ticket: self.limiter.sent(now, tokens), wave: self.gate.wave(), overdue_at };
+        self.gate.pass();
+        self.documents[document.0].send(flight, now);
+        self.in_flight.insert((overdue_at, document));
+        self.decided.push_back(Action::Send {
+            document,
+            attempt: self.documents[document.0].attempts,
+            in_flight: self.in_flight.len() as u32,
+        });
+        self.decided.pop_front().unwrap_or(Action::Idle)
+    }
+
+    /// Nothing may go before the pause ends; if that is beyond patience, what waits is postponed.
+    fn hold(&mut self, pause: Pause, now: Now) {
+        let wait = pause.until.since(now.tick);
+        if wait > self.settings.patience {
+            let seconds = wait.as_ms().div_ceil(1_000);
+            return self.postpone_queue(&Postponement {
+                reason: PostponeReason::Patience,
+                until: Some(pause.until),
+                message: format!("the next request may go in {seconds} s, which is beyond patience"),
+            });
+        }
+        if wait >= WORTH_TELLING && self.pause != Some(pause) {
+            self.decided.push_back(Action::Tell(News::Paused(pause)));
+        }
+        self.pause = Some(pause);
+    }
+
+    /// What is left when nothing can be done now.
+    pub(super) fn wait(&mut self, now: Tick) -> Action {
+        if self.documents.is_empty() {
+            self.pause = None;
+            return Action::Idle;
+        }
+        let rested = self.backing_off.first().map(|(at, _)| *at);
+        if self.queue.is_empty() {
+            let until = rested.filter(|_| self.in_flight.is_empty());
+            let pause = until.map(|until| Pause { until, reason: PauseReason::BackOff, limit: None });
+            if core::mem::replace(&mut self.pause, pause) != pause
+                && let Some(pause) = pause.filter(|pause| pause.until.since(now) >= WORTH_TELLING)
+            {
+                return Action::Tell(News::Paused(pause));
+            }
+        }
+        let has_room = self.in_flight.len() < self.settings.max_in_flight as usize;
+        let opens = self.pause.filter(|_| has_room).map(|pause| pause.until).filter(|until| *until > now);
+        let overdue = self.in_flight.first().map(|(at, _)| *at);
+        Action::Wait([opens, overdue, rested].into_iter().flatten().min())
+    }
+}
+
+/// The later of gate and limit.
+fn pause(gate: &Gate, opens: Tick, permit: Permit) -> Pause {
+    let closed = if gate.is_refused() { PauseReason::Refused } else { PauseReason::BackOff };
+    match permit {
+        Permit::Wait(until, Some(rate)) if until > opens => {
+            Pause { until, reason: PauseReason::Limit, limit: Some(rate) }
+        }
+        Permit::Wait(until, None) if until > opens => Pause { until, reason: PauseReason::Pace, limit: None },
+        _ => Pause { until: opens, reason: closed, limit: None },
+    }
+}
+
+fn oversize(tokens: u64, rate: Rate) -> Failure {
+    Failure {
+        kind: FailureKind::TooLarge,
+        message: format!(
+            "it needs {tokens} tokens, the limit is {} per {} ms; split it, lower max-tokens or raise the limit",
+            rate.amount,
+            rate.window.as_ms()
+        ),
+        status: None,
+        request_id: None,
+        body: None,
+    }
+}
+
+/// Shorter pauses are no news: a person would not see them.
+const WORTH_TELLING: Delay = Delay::from_secs(1);
