@@ -1,5 +1,7 @@
 //! Runs the real component in virtual time against the server models: hours of waiting pass in milliseconds.
 
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -8,34 +10,34 @@ use becalm::{Access, Clock, Document, Event, Happening, Outcome, Sandbox, Settin
 use tokio::time::Instant;
 
 /// The component, compiled once per test program, in tokio's time.
-pub static SANDBOX: LazyLock<Sandbox> =
+pub(crate) static SANDBOX: LazyLock<Sandbox> =
     LazyLock::new(|| Sandbox::new().unwrap().in_time(Clock::Virtual(Duration::from_secs(EPOCH))));
 
 /// 2026-11-30T12:00:00Z
-pub const EPOCH: u64 = 1_796_040_000;
+pub(crate) const EPOCH: u64 = 1_796_040_000;
 
 /// What happened in a run.
 #[derive(Debug, PartialEq)]
-pub struct Run {
-    pub elapsed: Duration,
-    pub outcomes: Vec<Outcome>,
-    pub events: Vec<Event>,
-    pub stats: Stats,
-    pub timeline: Vec<Arrival>,
+pub(crate) struct Run {
+    pub(crate) elapsed: Duration,
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) stats: Stats,
+    pub(crate) timeline: Vec<Arrival>,
 }
 
 impl Run {
-    pub fn answered(&self) -> usize {
+    pub(crate) fn answered(&self) -> usize {
         self.outcomes.iter().filter(|outcome| matches!(outcome.verdict, Verdict::Answered(_))).count()
     }
 
-    pub fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.elapsed.as_secs_f64()
     }
 }
 
 /// Settings for a server in process, with a fixed seed.
-pub async fn settings() -> Settings {
+pub(crate) async fn settings() -> Settings {
     let mut settings = SANDBOX.default_settings().await.unwrap();
     settings.endpoint.base_url = "http://model.invalid/v1".into();
     settings.chat.model = "mock".into();
@@ -44,12 +46,12 @@ pub async fn settings() -> Settings {
 }
 
 /// Short texts.
-pub fn documents(count: usize) -> Vec<Document> {
+pub(crate) fn documents(count: usize) -> Vec<Document> {
     (0..count).map(|n| Document::text(format!("doc-{n:04}"), format!("Text number {n}."))).collect()
 }
 
 /// Brings documents through a model. Call it with tokio's clock paused.
-pub async fn run(model: Model, settings: Settings, documents: Vec<Document>) -> Run {
+pub(crate) async fn run(model: Model, settings: Settings, documents: Vec<Document>) -> Run {
     let server = Arc::new(Server::new(Model { keeps_timeline: true, ..model }));
     let started = Instant::now();
     let access = Access::new(&settings.endpoint.base_url, None).unwrap();

@@ -176,7 +176,7 @@ fn request(target: &Target, length: usize) -> Result<OutgoingRequest, ()> {
     let own = [("content-type", "application/json"), ("content-length", length.as_str())];
     let set = target.headers.iter().map(|header| (header.name.as_str(), header.value.as_str()));
     for (name, value) in own.into_iter().chain(set) {
-        fields.append(&name.to_string(), &value.as_bytes().to_vec()).map_err(|_| ())?;
+        fields.append(name, value.as_bytes()).map_err(|_| ())?;
     }
     let request = OutgoingRequest::new(fields);
     request.set_method(&Method::Post)?;

@@ -96,7 +96,7 @@ fn rate(rate: policy::Rate) -> Rate {
     Rate { unit, amount: rate.amount, window: rate.window.as_ms() }
 }
 
-pub(crate) fn refusal(id: String, refusal: policy::Refusal) -> Refusal {
+pub(crate) fn refusal(id: String, refusal: &policy::Refusal) -> Refusal {
     let headers = refusal.headers.iter().map(|(name, value)| Header { name: name.into(), value: value.into() });
     Refusal {
         id,

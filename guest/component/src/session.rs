@@ -192,7 +192,7 @@ impl Session {
             News::Halted(failure) => Happening::Halted(outcomes::failure(failure)),
             News::Refused(refusal) => {
                 let id = self.documents.get(&refusal.document).map_or_else(String::new, |(id, _)| id.clone());
-                Happening::Refused(outcomes::refusal(id, refusal))
+                Happening::Refused(outcomes::refusal(id, &refusal))
             }
         };
         self.push(happening);

@@ -27,7 +27,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Send a batch of documents and bring every one home
-    Run(run::Args),
+    Run(Box<run::Args>),
     /// Show the difference on a rate-limited server of its own: the usual retries, then becalm
     Demo(demo::Args),
     /// Run a rate-limited chat-completion server on this machine
@@ -42,7 +42,7 @@ pub(crate) fn main() -> ExitCode {
     let ended = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         runtime.block_on(async {
             match cli.command {
-                Command::Run(args) => run::run(args).await,
+                Command::Run(args) => run::run(&args).await,
                 Command::Demo(args) => demo::demo(&args).await,
                 Command::MockServer(args) => mock_server::serve(&args).await,
                 Command::Component(args) => component::component(&args),

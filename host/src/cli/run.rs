@@ -75,7 +75,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: Args) -> Result<Exit> {
+pub(crate) async fn run(args: &Args) -> Result<Exit> {
     let inputs = Inputs::scan(&args.inputs, std::io::stdin())?;
     if inputs.has_texts() && args.model.is_none() {
         bail!("no model is named\nhint: name it with --model, as the endpoint calls it");
@@ -89,7 +89,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit> {
     let sender = Metered::new(Pool::new(&settings.timeouts)?);
     let mut session = sandbox.open(settings.clone(), access, Arc::clone(&sender) as _).await?;
     // The last thing that can go wrong before anything is sent: until here no file was touched.
-    let mut batch = Batch::new(&args, &inputs)?;
+    let mut batch = Batch::new(args, &inputs)?;
 
     let started = Instant::now();
     let answered = batch.journal.answered().clone();

@@ -162,7 +162,7 @@ impl Server {
     async fn complete(&self, request: &Request<Bytes>) -> Response<Bytes> {
         let wanted = match reply::Wanted::read(request) {
             Ok(wanted) => wanted,
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         };
         let decision = self.arrive();
         let mut response = match decision.hint {

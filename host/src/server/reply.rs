@@ -19,16 +19,16 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// Reads a request as real endpoints do: 415 without the JSON content type, 400 without JSON.
-    pub(super) fn read(request: &Request<Bytes>) -> Result<Self, Response<Bytes>> {
+    pub(super) fn read(request: &Request<Bytes>) -> Result<Self, Box<Response<Bytes>>> {
         let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         if !content_type.is_some_and(|value| value.starts_with("application/json")) {
             let message = "Content-Type must be application/json";
-            return Err(error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message));
+            return Err(error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message).into());
         }
         let body = serde_json::from_slice::<Value>(request.body());
         let body = body.map_err(|cause| error(StatusCode::BAD_REQUEST, "invalid_json", &cause.to_string()))?;
         let Some(model) = body.get("model").and_then(Value::as_str) else {
-            return Err(error(StatusCode::BAD_REQUEST, "missing_model", "you must provide a model"));
+            return Err(error(StatusCode::BAD_REQUEST, "missing_model", "you must provide a model").into());
         };
         Ok(Self { model: model.into(), prompt_bytes: request.body().len() })
     }

@@ -1,0 +1,210 @@
+//! The command line, as a person meets it: real processes, real sockets, real files.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use becalm::server::{Listening, Model, Server};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder to work in, and a server that allows 10 requests per second.
+struct Desk {
+    folder: TempDir,
+    server: Arc<Server>,
+    listening: Listening,
+}
+
+impl Desk {
+    async fn new() -> Self {
+        let model = Model { window: Duration::from_secs(1), latency: Duration::from_millis(10), ..Model::default() };
+        let server = Arc::new(Server::new(model));
+        let listening = Listening::on_port(0, Arc::clone(&server)).await.unwrap();
+        Self { folder: TempDir::new().unwrap(), server, listening }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::create_dir_all(self.path().join(name).parent().unwrap()).unwrap();
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// `becalm run` with these arguments, in the folder, for the server.
+    async fn run(&self, arguments: &[&str]) -> Ended {
+        let url = self.listening.base_url();
+        let common = ["run", "--base-url", &url, "--model", "m", "-o", "out.jsonl"];
+        becalm(self.path(), &[&common, arguments].concat(), "").await
+    }
+
+    /// The lines of the output file.
+    fn lines(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.path().join("out.jsonl")).unwrap_or_default();
+        assert!(text.is_empty() || text.ends_with('\n'), "a line is half-written");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+struct Ended {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+async fn becalm(folder: &Path, arguments: &[&str], input: &str) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+    command.current_dir(folder).args(arguments).env_remove("OPENAI_BASE_URL").env("OPENAI_API_KEY", "sk-very-secret");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let input = input.to_string();
+    let output = tokio::task::spawn_blocking(move || {
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    });
+    let Output { status, stdout, stderr } = output.await.unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let ended = Ended { code: status.code().unwrap(), stdout: text(stdout), stderr: text(stderr) };
+    assert!(!ended.stderr.contains("very-secret") && !ended.stdout.contains("very-secret"), "the key was printed");
+    ended
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_document_of_a_folder_comes_home() {
+    let desk = Desk::new().await;
+    for n in 0..25 {
+        desk.write(&format!("docs/{n}.txt"), format!("Text {n}."));
+    }
+    desk.write("docs/.hidden", "not this");
+    let ended = desk.run(&["docs", "--limit", "10/1s"]).await;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let lines = desk.lines();
+    let mut ids = lines.iter().map(|line| line["custom_id"].as_str().unwrap()).collect::<Vec<_>>();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 25);
+    assert!(lines.iter().all(|line| line["response"]["status_code"] == 200 && line["error"].is_null()));
+    assert!(lines.iter().all(|line| line["becalm"]["attempts"].as_u64() >= Some(1)));
+    assert!(ended.stderr.contains("documents 25 answered, 0 failed, 0 postponed"), "{}", ended.stderr);
+    assert_eq!(desk.server.stats().answered, 25);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_limit_is_learnt_and_named() {
+    let desk = Desk::new().await;
+    let lines = (0..15).map(|n| format!("{{\"id\": {n}, \"text\": \"Text {n}.\"}}\n")).collect::<String>();
+    desk.write("in.jsonl", lines);
+    let ended = desk.run(&["in.jsonl", "--jitter", "100ms", "--json"]).await;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(desk.lines().len(), 15);
+    let summary = serde_json::from_str::<Value>(ended.stderr.lines().last().unwrap()).unwrap();
+    assert_eq!(summary["answered"], 15);
+    assert_eq!(summary["refusals"], desk.server.stats().refused);
+    assert_eq!(summary["limits"][0]["source"], "refusals");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_run_sends_only_what_is_missing() {
+    let desk = Desk::new().await;
+    desk.write("a.txt", "one");
+    desk.write("b.txt", "two");
+    assert_eq!(desk.run(&["a.txt"]).await.code, 0);
+    let torn = fs::OpenOptions::new().append(true).open(desk.path().join("out.jsonl"));
+    torn.unwrap().write_all(b"{\"custom_id\":\"b.txt\",\"respon").unwrap();
+    let ended = desk.run(&["a.txt", "b.txt"]).await;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stderr.contains("torn"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("1 answered before"), "{}", ended.stderr);
+    assert_eq!(desk.server.stats().received, 2);
+    assert_eq!(desk.lines().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whole_requests_come_from_standard_input_and_go_to_standard_output() {
+    let desk = Desk::new().await;
+    let line = r#"{"custom_id":"r","method":"POST","url":"/v1/chat/completions","body":{"model":"own","messages":[]}}"#;
+    let url = desk.listening.base_url();
+    let ended = becalm(desk.path(), &["run", "-", "--base-url", &url], line).await;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let answer = serde_json::from_str::<Value>(&ended.stdout).unwrap();
+    assert_eq!(answer["custom_id"], "r");
+    assert_eq!(answer["response"]["body"]["model"], "own");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mistake_is_named_before_anything_is_sent_or_written() {
+    let desk = Desk::new().await;
+    desk.write("a.txt", "one");
+    fs::create_dir(desk.path().join("empty")).unwrap();
+    desk.write("torn.jsonl", "{\"id\":\"a\",\"text\":\"x\"}\n{\"id\":\"b\",\"te\n");
+    desk.write("twice.jsonl", "{\"id\":\"a\",\"text\":\"x\"}\n{\"id\":\"a\",\"text\":\"y\"}\n");
+    for (arguments, message) in [
+        (&["missing.txt"][..], "cannot read missing.txt"),
+        (&["empty"], "no documents in empty"),
+        (&["torn.jsonl"], "torn.jsonl, line 2: "),
+        (&["twice.jsonl"], "the id \"a\" occurs twice: in twice.jsonl, line 1 and in twice.jsonl, line 2"),
+        (&["a.txt", "a.txt"], "the id \"a.txt\" occurs twice"),
+        (&["a.txt", "--frobnicate"], "unexpected argument '--frobnicate'"),
+        (&["a.txt", "--limit", "10"], "such as 10/60s"),
+        (&["a.txt", "--jitter", "soon"], "such as 500ms, 2s or 1h"),
+        (&["a.txt", "--prompt", "no place"], "chat.prompt-template: {text} does not occur"),
+        (&["a.txt", "--max-in-flight", "0"], "limits.max-in-flight: 0 is out of range: 1 to 10000"),
+        (&["a.txt", "--max-attempts", "0"], "retry.max-attempts: 0 is out of range"),
+    ] {
+        let ended = desk.run(arguments).await;
+        assert_eq!(ended.code, 2, "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{arguments:?}: {}", ended.stderr);
+        assert!(!desk.path().join("out.jsonl").exists(), "{arguments:?}");
+    }
+    assert_eq!(desk.server.stats().received, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missing_is_named_with_a_hint() {
+    let desk = Desk::new().await;
+    desk.write("a.txt", "one");
+    let url = desk.listening.base_url();
+    let ended = becalm(desk.path(), &["run", "a.txt", "--base-url", &url], "").await;
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("no model is named") && ended.stderr.contains("hint: "), "{}", ended.stderr);
+    let ended = becalm(desk.path(), &["run", "a.txt", "--model", "m"], "").await;
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("--base-url"), "{}", ended.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_refuses_connections_stops_the_batch() {
+    let desk = Desk::new().await;
+    desk.write("a.txt", "one");
+    desk.write("b.txt", "two");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let arguments = ["run", "a.txt", "b.txt", "--base-url", &format!("http://{free}/v1"), "--model", "m"];
+    let ended = becalm(desk.path(), &[&arguments[..], &["--max-attempts", "2", "-o", "out.jsonl"]].concat(), "").await;
+    assert_eq!(ended.code, 4, "{}", ended.stderr);
+    assert!(ended.stderr.contains("the connection was refused"), "{}", ended.stderr);
+    assert_eq!(desk.lines().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_something_else_is_never_appended_to() {
+    let desk = Desk::new().await;
+    desk.write("a.txt", "one");
+    desk.write("out.jsonl", "my thesis\n");
+    let ended = desk.run(&["a.txt"]).await;
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("line 1: this is no line of results"), "{}", ended.stderr);
+    assert_eq!(fs::read_to_string(desk.path().join("out.jsonl")).unwrap(), "my thesis\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_component_is_written_out_whole() {
+    let desk = Desk::new().await;
+    let ended = becalm(desk.path(), &["component", "-o", "c.wasm"], "").await;
+    assert_eq!(ended.code, 0);
+    assert!(ended.stdout.contains("wasi:http/outgoing-handler@0.2.4"));
+    assert_eq!(fs::read(desk.path().join("c.wasm")).unwrap(), becalm::COMPONENT);
+}

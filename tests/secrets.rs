@@ -1,0 +1,133 @@
+//! The API key never enters the sandbox, and nothing but the allowed origin is reached from it.
+
+#![allow(unsafe_code, reason = "reading a guest's memory from outside is what is tested here")]
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+
+use becalm::http::{Answered, Timeouts};
+use becalm::server::{InProcess, Model, Server};
+use becalm::{Access, Document, FailureKind, Sandbox, Send, Settings, Verdict};
+use bytes::Bytes;
+use support::settings;
+use wasmtime::{Config, LinearMemory, MemoryCreator, MemoryType};
+
+const KEY: &str = "sk-7c1f0e5a-this-must-stay-outside-93b2d846";
+const TEXT: &str = "a text that the guest has to know";
+
+/// Remembers the memory of every guest.
+#[derive(Default)]
+struct Watched(Mutex<Vec<Arc<Memory>>>);
+
+/// A guest's memory: all that it could ever grow to, so that it stays where it is.
+struct Memory {
+    bytes: Box<[u8]>,
+    size: Mutex<usize>,
+}
+
+struct Handle(Arc<Memory>);
+
+unsafe impl MemoryCreator for Watched {
+    fn new_memory(
+        &self,
+        _type: MemoryType,
+        minimum: usize,
+        _maximum: Option<usize>,
+        _reserved: Option<usize>,
+        _guard: usize,
+    ) -> Result<Box<dyn LinearMemory>, String> {
+        let memory = Arc::new(Memory { bytes: vec![0; MOST_MEMORY].into(), size: Mutex::new(minimum) });
+        self.0.lock().unwrap().push(Arc::clone(&memory));
+        Ok(Box::new(Handle(memory)))
+    }
+}
+
+unsafe impl LinearMemory for Handle {
+    fn byte_size(&self) -> usize {
+        *self.0.size.lock().unwrap()
+    }
+
+    fn byte_capacity(&self) -> usize {
+        MOST_MEMORY
+    }
+
+    fn grow_to(&mut self, size: usize) -> wasmtime::Result<()> {
+        *self.0.size.lock().unwrap() = size;
+        Ok(())
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        self.0.bytes.as_ptr().cast_mut()
+    }
+}
+
+impl Watched {
+    /// Whether any guest has these bytes anywhere in its memory, freed memory included.
+    fn knows(&self, needle: &str) -> bool {
+        let memories = self.0.lock().unwrap();
+        memories.iter().any(|memory| memory.bytes.windows(needle.len()).any(|bytes| bytes == needle.as_bytes()))
+    }
+}
+
+/// Remembers the key that came with each request.
+struct KeyKeeper {
+    inner: InProcess,
+    keys: Mutex<Vec<Option<String>>>,
+}
+
+impl Send for KeyKeeper {
+    fn send(&self, request: http::Request<Bytes>, timeouts: Timeouts) -> Answered {
+        let key = request.headers().get("authorization").map(|value| value.to_str().unwrap().to_string());
+        self.keys.lock().unwrap().push(key);
+        self.inner.send(request, timeouts)
+    }
+}
+
+fn keeper() -> Arc<KeyKeeper> {
+    let inner = InProcess(Arc::new(Server::new(Model::default())));
+    Arc::new(KeyKeeper { inner, keys: Mutex::default() })
+}
+
+async fn send(sandbox: &Sandbox, settings: &Settings, origin: &str, sender: Arc<KeyKeeper>) -> Verdict {
+    let access = Access::new(origin, Some(KEY.into())).unwrap();
+    let report = sandbox.analyze_batch(&[Document::text("a", TEXT)], settings, access, sender).await.unwrap();
+    report.outcomes[0].verdict.clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_guest_never_sees_the_key_that_its_requests_carry() {
+    let watched = Arc::new(Watched::default());
+    let mut config = Config::new();
+    config.with_host_memory(Arc::clone(&watched) as _);
+    config.memory_reservation(0).memory_guard_size(0).memory_reservation_for_growth(0).memory_init_cow(false);
+    let sandbox = Sandbox::with_config(&config).unwrap();
+    let sender = keeper();
+    let verdict = send(&sandbox, &settings().await, "http://model.invalid", Arc::clone(&sender)).await;
+    assert!(matches!(verdict, Verdict::Answered(_)), "{verdict:?}");
+    assert_eq!(*sender.keys.lock().unwrap(), [Some(format!("Bearer {KEY}"))]);
+    assert!(watched.knows(TEXT), "the search finds nothing at all");
+    assert!(!watched.knows(KEY));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_origin_is_refused_before_anything_is_sent() {
+    for origin in ["http://other.invalid", "https://model.invalid", "http://model.invalid:8080"] {
+        let sender = keeper();
+        let verdict = send(&support::SANDBOX, &settings().await, origin, Arc::clone(&sender)).await;
+        assert!(matches!(verdict, Verdict::Failed(failure) if failure.kind == FailureKind::Unreachable));
+        assert!(sender.keys.lock().unwrap().is_empty(), "{origin}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_guest_cannot_set_a_key_of_its_own() {
+    let mut settings = settings().await;
+    settings.endpoint.headers = vec![becalm::Header { name: "Authorization".into(), value: "Bearer other".into() }];
+    let sender = keeper();
+    let verdict = send(&support::SANDBOX, &settings, "http://model.invalid", Arc::clone(&sender)).await;
+    assert!(matches!(verdict, Verdict::Failed(_)), "{verdict:?}");
+    assert!(sender.keys.lock().unwrap().is_empty());
+}
+
+const MOST_MEMORY: usize = 64 * 1024 * 1024;
