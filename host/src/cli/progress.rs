@@ -20,7 +20,7 @@ impl Progress {
     /// For so many documents, of which some are done already.
     pub(crate) fn new(count: u64, done: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}");
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_position(done);
         Self { bar, is_plain: !stderr().is_terminal(), said_at: Instant::now() }

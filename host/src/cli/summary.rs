@@ -27,7 +27,8 @@ impl Summary<'_> {
     /// All lines of it.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.counts()];
-        if self.figures.answered > 0 {
+        // Of a batch that was broken off, the bound says nothing.
+        if self.figures.answered > 0 && self.unfinished() == 0 {
             lines.push(format!(
                 "time      {}, bound {}, efficiency {:.2}",
                 in_words(self.elapsed),
@@ -37,7 +38,9 @@ impl Summary<'_> {
         }
         lines.extend(self.refusals());
         lines.extend(self.learnt());
-        lines.extend(self.figures.failures.iter().map(|failure| format!("failed    {}", failure.message)));
+        let told = self.figures.halted.as_ref().map(|failure| failure.kind);
+        let failures = self.figures.failures.iter().filter(|failure| Some(failure.kind) != told);
+        lines.extend(failures.map(|failure| format!("failed    {}", failure.message)));
         lines.extend(
             self.figures
                 .halted
@@ -46,6 +49,11 @@ impl Summary<'_> {
         );
         lines.extend(self.going_on());
         lines
+    }
+
+    /// Documents that a later run can bring home.
+    const fn unfinished(&self) -> u64 {
+        self.figures.postponed + self.left
     }
 
     fn counts(&self) -> String {
@@ -85,7 +93,7 @@ impl Summary<'_> {
     }
 
     fn going_on(&self) -> Option<String> {
-        if self.figures.postponed + self.left == 0 {
+        if self.unfinished() == 0 {
             return None;
         }
         let until = self.figures.until_epoch_ms.and_then(|at| local_time(at, " after %Y-%m-%d %H:%M:%S"));

@@ -146,7 +146,7 @@ impl Server {
     /// Answers a request in the server's own time.
     pub async fn handle(&self, request: Request<Bytes>) -> Response<Bytes> {
         match (request.method(), request.uri().path()) {
-            (&Method::GET, "/stats") => reply::json(StatusCode::OK, &self.stats()),
+            (&Method::GET, path) if path.ends_with("/stats") => reply::json(StatusCode::OK, &self.stats()),
             (&Method::POST, path) if path.ends_with("/chat/completions") => self.complete(&request).await,
             _ => {
                 reply::error(StatusCode::NOT_FOUND, "not_found", "there is only POST …/chat/completions and GET /stats")

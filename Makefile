@@ -1,0 +1,27 @@
+# becalm: `make demo` shows what it does, `make test` runs all that CI runs.
+
+.PHONY: help build demo test check
+
+# What the guest needs: nothing, or a component built by other means. See guest/target.sh.
+cargo = environment=$$(guest/target.sh) && env $$environment cargo
+
+help:
+	@echo "make build   target/release/becalm"
+	@echo "make demo    build it and run its demo, under a minute"
+	@echo "make test    everything that CI runs"
+	@echo "make check   formatting and lints, warnings denied"
+
+build:
+	@$(cargo) build --release
+	@target/release/becalm component
+
+demo: build
+	@target/release/becalm demo
+
+test: check
+	@$(cargo) test --release --workspace --exclude becalm-component
+
+check:
+	@$(cargo) fmt --all --check
+	@$(cargo) clippy --release --workspace --all-targets -- -D warnings
+	@$(cargo) doc --release --no-deps --workspace --exclude becalm-component --quiet
