@@ -60,11 +60,14 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
             JournalError::Foreign { .. } => "name a new file with -o, or one that becalm wrote".into(),
         });
     }
+    if error.is::<BrokenOff>() {
+        return Some("run the same command again to go on".into());
+    }
     match error.downcast_ref()? {
         Error::Settings(SettingsError { field, .. }) => flag(field).map(|flag| format!("it is set by {flag}")),
         Error::BaseUrl(_) => Some("it looks like https://api.example.com/v1".into()),
         Error::Key => Some("check OPENAI_API_KEY for line ends and stray characters".into()),
-        _ => error.downcast_ref::<BrokenOff>().map(|_| "run the same command again to go on".into()),
+        _ => None,
     }
 }
 
