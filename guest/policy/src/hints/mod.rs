@@ -1,15 +1,19 @@
 //! What a reply says about waiting and about limits. Reading only: what follows from it is decided by the gate and the
 //! limiter. A parser never fails and never guesses; what it cannot read is named, so that it can be reported.
 
+mod body;
+mod budget;
 mod http_date;
+mod message;
 mod number;
+mod rate_limit;
 mod reset;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::reply::Headers;
-use crate::settings::Unit;
+pub use self::budget::Budget;
+use crate::reply::{Headers, Reply};
 use crate::time::{Delay, Epoch};
 
 /// A wait that the endpoint asked for.
@@ -17,22 +21,8 @@ use crate::time::{Delay, Epoch};
 pub struct Hint {
     /// As the endpoint meant it. Zero stands for "now" and for the past; it is no reason to be faster than otherwise.
     pub wait: Delay,
-    /// The header that it came from, in lower case.
+    /// The header that it came from, in lower case, or `body`.
     pub source: &'static str,
-}
-
-/// The state of one budget as the endpoint reports it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// What it counts.
-    pub unit: Unit,
-    /// How much a window has.
-    pub amount: Option<u64>,
-    /// How much of it is left.
-    pub remaining: Option<u64>,
-    /// When more will be left.
-    pub reset: Option<Delay>,
-    reset_name: &'static str,
 }
 
 /// A header that was there and could not be read.
@@ -44,7 +34,7 @@ pub struct IgnoredHint {
     pub value: String,
 }
 
-/// Everything that a reply's headers say about waiting.
+/// Everything that a reply says about waiting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// The best hint: the first source that could be read.
@@ -56,14 +46,20 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// Reads a reply's headers. `now` is the wall clock, for dates where the reply has none of its own.
-    pub fn read(headers: &Headers, now: Epoch) -> Self {
+    /// Reads a reply: its headers, and where they name no wait, its body. `now` is the wall clock, for dates where the
+    /// reply has none of its own.
+    pub fn read(reply: &Reply, now: Epoch) -> Self {
+        let mut hints = Self::of_headers(&reply.headers, now);
+        hints.wait = hints.wait.or_else(|| body::hint(reply, now));
+        hints
+    }
+
+    fn of_headers(headers: &Headers, now: Epoch) -> Self {
         let mut hints = Self::default();
         let said = hints.retry_after_ms(headers).or_else(|| hints.retry_after(headers, now));
-        for names in &BUDGETS {
-            hints.budget(headers, names, now);
-        }
-        hints.wait = said.or_else(|| hints.empty_budget());
+        budget::read(&mut hints, headers, now);
+        let drafted = rate_limit::empty(headers).map(|wait| Hint { wait, source: rate_limit::NAME });
+        hints.wait = said.or_else(|| hints.empty_budget().into_iter().chain(drafted).max_by_key(|hint| hint.wait));
         hints
     }
 
@@ -99,28 +95,9 @@ impl Hints {
         Some(Hint { wait, source: name })
     }
 
-    fn budget(&mut self, headers: &Headers, names: &BudgetNames, now: Epoch) {
-        let budget = Budget {
-            unit: names.unit,
-            amount: headers.first(names.amount).and_then(number::integer),
-            remaining: headers.first(names.remaining).and_then(number::integer),
-            reset: headers.first(names.reset).and_then(|value| reset::until(value, now)),
-            reset_name: names.reset,
-        };
-        if let (Some(value), None) = (headers.first(names.reset), budget.reset) {
-            self.ignore(names.reset, value);
-        }
-        if budget.amount.or(budget.remaining).is_some() || budget.reset.is_some() {
-            self.budgets.push(budget);
-        }
-    }
-
     /// The longest reset among the budgets that are empty; the resets of others are nobody's concern.
     fn empty_budget(&self) -> Option<Hint> {
-        let empty = self.budgets.iter().filter(|budget| budget.remaining == Some(0));
-        empty
-            .filter_map(|budget| Some(Hint { wait: budget.reset?, source: budget.reset_name }))
-            .max_by_key(|hint| hint.wait)
+        self.budgets.iter().filter_map(Budget::hint).max_by_key(|hint| hint.wait)
     }
 
     fn ignore(&mut self, name: &'static str, value: &str) {
@@ -134,29 +111,6 @@ fn longest_of_list(text: &str) -> Option<Delay> {
     parts.collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
-/// The three headers of one budget.
-struct BudgetNames {
-    unit: Unit,
-    amount: &'static str,
-    remaining: &'static str,
-    reset: &'static str,
-}
-
-const BUDGETS: [BudgetNames; 2] = [
-    BudgetNames {
-        unit: Unit::Requests,
-        amount: "x-ratelimit-limit-requests",
-        remaining: "x-ratelimit-remaining-requests",
-        reset: "x-ratelimit-reset-requests",
-    },
-    BudgetNames {
-        unit: Unit::Tokens,
-        amount: "x-ratelimit-limit-tokens",
-        remaining: "x-ratelimit-remaining-tokens",
-        reset: "x-ratelimit-reset-tokens",
-    },
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,8 +118,8 @@ mod tests {
     const NOON: Epoch = Epoch::from_ms(1_796_040_000_000);
 
     fn wait(fields: &[(&str, &str)]) -> Option<(u64, &'static str)> {
-        let headers = fields.iter().copied().collect();
-        Hints::read(&headers, NOON).wait.map(|hint| (hint.wait.as_ms(), hint.source))
+        let reply = Reply { headers: fields.iter().copied().collect(), ..Reply::default() };
+        Hints::read(&reply, NOON).wait.map(|hint| (hint.wait.as_ms(), hint.source))
     }
 
     #[test]
@@ -203,7 +157,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_named() {
         let headers = [("Retry-After", "120;q=1")].into_iter().collect();
-        let hints = Hints::read(&headers, NOON);
+        let hints = Hints::of_headers(&headers, NOON);
         assert_eq!(hints.wait, None);
         assert_eq!(hints.ignored, [IgnoredHint { name: "retry-after", value: "120;q=1".into() }]);
     }

@@ -129,10 +129,11 @@ impl Limiter {
 
     /// The endpoint states a budget with its answer to a request. Returns what was learnt.
     pub(crate) fn observe(&mut self, budget: &Budget, ticket: Ticket, now: Tick) -> Option<Limit> {
-        let amount = budget.amount.filter(|amount| *amount > 0 && budget.unit == Unit::Requests)?;
+        let unit = budget.unit.filter(|unit| *unit == Unit::Requests)?;
+        let amount = budget.amount.filter(|amount| *amount > 0)?;
         let used = amount.checked_sub(budget.remaining?)?;
         let window = window(budget, used, &self.history, ticket, now);
-        let known = self.limits.iter_mut().find(|enforced| enforced.limit.rate.unit == budget.unit);
+        let known = self.limits.iter_mut().find(|enforced| enforced.limit.rate.unit == unit);
         match known {
             Some(enforced) if enforced.limit.source == LimitSource::Settings => None,
             Some(enforced) if enforced.limit.source == LimitSource::Headers => {
@@ -140,7 +141,7 @@ impl Limiter {
                 enforced.restate(amount, window, used > seen).then_some(enforced.limit)
             }
             _ => {
-                let rate = Rate { unit: budget.unit, amount, window: window? };
+                let rate = Rate { unit, amount, window: window? };
                 self.limits.retain(|enforced| enforced.limit.source == LimitSource::Settings);
                 Some(self.add(Limit { rate, source: LimitSource::Headers }, now))
             }

@@ -18,7 +18,7 @@ impl Machine {
     /// The request of this document was answered.
     pub fn handle_reply(&mut self, document: DocumentKey, reply: &Reply, now: Now) {
         let Some(flight) = self.land(document) else { return };
-        let mut hints = Hints::read(&reply.headers, now.epoch);
+        let mut hints = Hints::read(reply, now.epoch);
         // Zero and the past are no hints: nothing may make us faster than our own back-off.
         hints.wait = hints.wait.filter(|hint| !hint.wait.is_zero());
         self.note_hints(&hints, flight, now.tick);

@@ -1,0 +1,94 @@
+//! Budgets as endpoints state them: how much a window has, how much of it is left, and when there will be more. Each
+//! provider has header names of its own.
+
+use super::{Hint, Hints, number, reset};
+use crate::reply::Headers;
+use crate::settings::Unit;
+use crate::time::{Delay, Epoch};
+
+/// The state of one budget as the endpoint reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// What it counts; absent where the headers do not say.
+    pub unit: Option<Unit>,
+    /// How much a window has.
+    pub amount: Option<u64>,
+    /// How much of it is left.
+    pub remaining: Option<u64>,
+    /// When more will be left.
+    pub reset: Option<Delay>,
+    reset_name: &'static str,
+}
+
+impl Budget {
+    /// The wait for a budget that is empty. One that does not say what is left counts as empty: its hint is used only
+    /// where a request was refused.
+    pub(super) fn hint(&self) -> Option<Hint> {
+        let wait = self.reset.filter(|_| self.remaining.unwrap_or(0) == 0)?;
+        Some(Hint { wait, source: self.reset_name })
+    }
+}
+
+/// Reads every budget that is stated.
+pub(super) fn read(hints: &mut Hints, headers: &Headers, now: Epoch) {
+    for (unit, [amount, remaining, reset]) in BUDGETS {
+        let budget = Budget {
+            unit,
+            amount: headers.first(amount).and_then(number::integer),
+            remaining: headers.first(remaining).and_then(number::integer),
+            reset: headers.first(reset).and_then(|value| reset::until(value, now)),
+            reset_name: reset,
+        };
+        if let (Some(value), None) = (headers.first(reset), budget.reset) {
+            hints.ignore(reset, value);
+        }
+        // A negative number stands for "unknown"; such a budget says nothing.
+        let is_unknown = headers.first(remaining).is_some() && budget.remaining.is_none();
+        if !is_unknown && (budget.amount.or(budget.remaining).is_some() || budget.reset.is_some()) {
+            hints.budgets.push(budget);
+        }
+    }
+}
+
+/// Unit, and the names of amount, remaining and reset.
+const BUDGETS: [(Option<Unit>, [&str; 3]); 7] = [
+    (
+        Some(Unit::Requests),
+        ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
+    ),
+    (Some(Unit::Tokens), ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"]),
+    (
+        Some(Unit::Requests),
+        [
+            "anthropic-ratelimit-requests-limit",
+            "anthropic-ratelimit-requests-remaining",
+            "anthropic-ratelimit-requests-reset",
+        ],
+    ),
+    (
+        Some(Unit::Tokens),
+        [
+            "anthropic-ratelimit-tokens-limit",
+            "anthropic-ratelimit-tokens-remaining",
+            "anthropic-ratelimit-tokens-reset",
+        ],
+    ),
+    // Tokens of one direction only: a reason to wait, not a limit that the estimate could keep to.
+    (
+        None,
+        [
+            "anthropic-ratelimit-input-tokens-limit",
+            "anthropic-ratelimit-input-tokens-remaining",
+            "anthropic-ratelimit-input-tokens-reset",
+        ],
+    ),
+    (
+        None,
+        [
+            "anthropic-ratelimit-output-tokens-limit",
+            "anthropic-ratelimit-output-tokens-remaining",
+            "anthropic-ratelimit-output-tokens-reset",
+        ],
+    ),
+    (None, ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]),
+];
