@@ -14,6 +14,8 @@ pub(crate) struct Complaint {
     pub(crate) kind: String,
     /// `error.message`, at most 300 characters.
     pub(crate) message: String,
+    /// Whether a quota per day is used up (google.rpc.QuotaFailure).
+    pub(crate) is_daily: bool,
 }
 
 impl Complaint {
@@ -23,8 +25,24 @@ impl Complaint {
         let value = value.get(0).unwrap_or(&value);
         match value.get("error").unwrap_or(value) {
             Value::String(message) => Self { message: shortened(message), ..Self::default() },
-            error => Self { code: text(error, "code"), kind: text(error, "type"), message: text(error, "message") },
+            error => Self {
+                code: text(error, "code"),
+                kind: text(error, "type"),
+                message: text(error, "message"),
+                is_daily: is_daily(error),
+            },
         }
+    }
+
+    /// Whether it says that one request asks for more than a whole window has: "Limit 30000, Requested 45000".
+    pub(crate) fn asks_too_much(&self) -> bool {
+        let amount = |name| number_after(&self.message, name);
+        amount("Limit ").zip(amount("Requested ")).is_some_and(|(limit, requested)| requested > limit)
+    }
+
+    /// Whether it says that too many requests are on the wire, rather than too many per time.
+    pub(crate) fn names_concurrency(&self) -> bool {
+        [&self.code, &self.kind, &self.message].iter().any(|text| text.to_ascii_lowercase().contains("concurren"))
     }
 
     /// Whether code or type is one of these.
@@ -41,6 +59,19 @@ fn text(error: &Value, name: &str) -> String {
     }
 }
 
+fn is_daily(error: &Value) -> bool {
+    let violations = |detail: &Value| detail.get("violations").and_then(Value::as_array).cloned().unwrap_or_default();
+    let details = error.get("details").and_then(Value::as_array);
+    let mut quotas = details.into_iter().flatten().flat_map(violations);
+    quotas.any(|violation| violation.get("quotaId").and_then(Value::as_str).is_some_and(|id| id.contains("PerDay")))
+}
+
+fn number_after(text: &str, name: &str) -> Option<u64> {
+    let rest = &text[text.find(name)? + name.len()..];
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
 fn shortened(text: &str) -> String {
     text.chars().take(LONGEST).collect()
 }
@@ -49,6 +80,8 @@ const LONGEST: usize = 300;
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+
     use super::*;
 
     #[test]
@@ -64,5 +97,20 @@ mod tests {
         assert_eq!(Complaint::read(br#"{"error":"m"}"#).message, "m");
         assert_eq!(Complaint::read(br#"{"error":{"code":429}}"#).code, "429");
         assert_eq!(Complaint::read(b"<html>"), Complaint::default());
+    }
+
+    #[test]
+    fn a_request_larger_than_the_limit_is_told_from_one_that_has_to_wait() {
+        let says = |message: &str| Complaint { message: message.into(), ..Complaint::default() }.asks_too_much();
+        assert!(says("Request too large on tokens per min (TPM): Limit 30000, Requested 45000."));
+        assert!(!says("Limit 200000, Used 152566, Requested 60651. Please try again in 3.965s."));
+        assert!(!says("Rate limit reached"));
+    }
+
+    #[test]
+    fn a_quota_per_day_is_told_from_one_per_minute() {
+        let body = |id| format!(r#"{{"error":{{"details":[{{"violations":[{{"quotaId":"{id}"}}]}}]}}}}"#);
+        assert!(Complaint::read(body("GenerateRequestsPerDayPerProject").as_bytes()).is_daily);
+        assert!(!Complaint::read(body("GenerateRequestsPerMinutePerProject").as_bytes()).is_daily);
     }
 }

@@ -17,6 +17,8 @@ pub use machine::{Action, DocumentKey, Machine, News, Pause, PauseReason, Refusa
 
 mod gate;
 
+mod allowance;
+
 mod limiter;
 pub use limiter::{Limit, LimitSource};
 
@@ -32,7 +34,7 @@ mod hints;
 pub use hints::{Budget, Hint, Hints, IgnoredHint};
 
 mod verdict;
-pub use verdict::{Reach, Verdict, judge, judge_transport};
+pub use verdict::{Fault, Reach, Verdict, judge, judge_transport};
 
 mod complaint;
 

@@ -49,6 +49,55 @@ pub enum TransportError {
 }
 
 impl TransportError {
+    /// Every one of them.
+    pub const ALL: [Self; 40] = [
+        Self::DnsTimeout,
+        Self::DnsError,
+        Self::DestinationNotFound,
+        Self::DestinationUnavailable,
+        Self::DestinationIpProhibited,
+        Self::DestinationIpUnroutable,
+        Self::ConnectionRefused,
+        Self::ConnectionTerminated,
+        Self::ConnectionTimeout,
+        Self::ConnectionReadTimeout,
+        Self::ConnectionWriteTimeout,
+        Self::ConnectionLimitReached,
+        Self::TlsProtocolError,
+        Self::TlsCertificateError,
+        Self::TlsAlertReceived,
+        Self::HttpRequestDenied,
+        Self::HttpRequestLengthRequired,
+        Self::HttpRequestBodySize,
+        Self::HttpRequestMethodInvalid,
+        Self::HttpRequestUriInvalid,
+        Self::HttpRequestUriTooLong,
+        Self::HttpRequestHeaderSectionSize,
+        Self::HttpRequestHeaderSize,
+        Self::HttpRequestTrailerSectionSize,
+        Self::HttpRequestTrailerSize,
+        Self::HttpResponseIncomplete,
+        Self::HttpResponseHeaderSectionSize,
+        Self::HttpResponseHeaderSize,
+        Self::HttpResponseBodySize,
+        Self::HttpResponseTrailerSectionSize,
+        Self::HttpResponseTrailerSize,
+        Self::HttpResponseTransferCoding,
+        Self::HttpResponseContentCoding,
+        Self::HttpResponseTimeout,
+        Self::HttpUpgradeFailed,
+        Self::HttpProtocolError,
+        Self::LoopDetected,
+        Self::ConfigurationError,
+        Self::InternalError,
+        Self::WholeRequestTimeout,
+    ];
+
+    /// Whether the endpoint took too long, as one does that has too much to do.
+    pub const fn is_timeout(self) -> bool {
+        matches!(self, Self::ConnectionReadTimeout | Self::HttpResponseTimeout | Self::WholeRequestTimeout)
+    }
+
     /// In words, for the message of a failure.
     pub const fn describe(self) -> &'static str {
         match self {

@@ -17,10 +17,23 @@ pub enum Verdict {
     Answered(Answer),
     /// The endpoint did not admit the request; it will, later.
     Refused,
-    /// Something went wrong that may not go wrong again. The failure is what it ends as if it does.
-    Retry(Failure, Reach),
+    /// The endpoint does not admit so many requests at one time.
+    Crowded,
+    /// Something went wrong that may not go wrong again.
+    Retry(Fault),
     /// Trying again will not help.
     Final(Failure, Reach),
+}
+
+/// A try that may go better next time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What the document ends as, if it does not.
+    pub failure: Failure,
+    /// Whom it concerns.
+    pub reach: Reach,
+    /// Whether the endpoint has too much to do.
+    pub is_overload: bool,
 }
 
 /// Whom a failure concerns.
@@ -38,30 +51,47 @@ pub enum Reach {
 pub fn judge(reply: &Reply, hint: Option<Hint>) -> Verdict {
     let complaint = Complaint::read(&reply.body);
     let status = reply.status;
-    if status != 200 && complaint.names(&OUT_OF_CREDIT) {
-        return last(reply, &complaint, FailureKind::OutOfCredit, Reach::Batch);
+    if let Some(verdict) = by_code(reply, &complaint) {
+        return verdict;
     }
-    if status == 429 && reply.headers.first("x-should-retry") == Some("false") {
-        return last(reply, &complaint, FailureKind::Rejected, Reach::Document);
-    }
+    let last = |kind, reach| Verdict::Final(failure(reply, &complaint, kind), reach);
     match status {
         200..=299 => success(reply, &complaint),
+        429 if hint.is_none() && complaint.names_concurrency() => Verdict::Crowded,
         429 => Verdict::Refused,
         403 | 413 | 503 if hint.is_some() => Verdict::Refused,
-        408 | 409 | 425 | 500 | 502..=504 | 506..=599 => {
-            Verdict::Retry(failure(reply, &complaint, FailureKind::ServerFault), Reach::Document)
-        }
-        401 | 403 => last(reply, &complaint, FailureKind::Unauthorised, Reach::UntilProven),
-        402 => last(reply, &complaint, FailureKind::OutOfCredit, Reach::Batch),
-        404 => last(reply, &complaint, FailureKind::NotFound, Reach::UntilProven),
-        405 | 410 => last(reply, &complaint, FailureKind::NotFound, Reach::Document),
-        413 => last(reply, &complaint, FailureKind::TooLarge, Reach::Document),
-        415 => last(reply, &complaint, FailureKind::Rejected, Reach::UntilProven),
-        _ if complaint.names(&["context_length_exceeded"]) => {
-            last(reply, &complaint, FailureKind::TooLarge, Reach::Document)
-        }
-        _ => last(reply, &complaint, FailureKind::Rejected, Reach::Document),
+        408 | 409 | 425 | 500 | 502..=504 | 506..=599 => fault(reply, &complaint),
+        401 | 403 => last(FailureKind::Unauthorised, Reach::UntilProven),
+        402 => last(FailureKind::OutOfCredit, Reach::Batch),
+        404 => last(FailureKind::NotFound, Reach::UntilProven),
+        405 | 410 => last(FailureKind::NotFound, Reach::Document),
+        413 => last(FailureKind::TooLarge, Reach::Document),
+        300..=399 | 407 | 415 => last(FailureKind::Rejected, Reach::UntilProven),
+        _ => last(FailureKind::Rejected, Reach::Document),
     }
+}
+
+/// Where a code says more than the status. A success is left to the table: its body is an answer first.
+fn by_code(reply: &Reply, complaint: &Complaint) -> Option<Verdict> {
+    let last = |kind, reach| Some(Verdict::Final(failure(reply, complaint, kind), reach));
+    let is_refusal = reply.status == 429;
+    if (200..300).contains(&reply.status) {
+        return None;
+    }
+    if complaint.names(&OUT_OF_CREDIT) || is_refusal && complaint.is_daily {
+        return last(FailureKind::OutOfCredit, Reach::Batch);
+    }
+    if is_refusal && complaint.asks_too_much() || complaint.names(&TOO_LARGE) {
+        return last(FailureKind::TooLarge, Reach::Document);
+    }
+    match reply.headers.first("x-should-retry") {
+        Some("false") => return last(FailureKind::Rejected, Reach::Document),
+        Some("true") if !is_refusal => return Some(fault(reply, complaint)),
+        _ => {}
+    }
+    // The request was valid JSON, so a server that denies it did not get all of it.
+    let denies_json = reply.status == 400 && DENIES_JSON.iter().any(|words| complaint.message.contains(words));
+    (complaint.names(&OVERLOADED) && !is_refusal || denies_json).then(|| fault(reply, complaint))
 }
 
 /// Judges a try that ended without an answer.
@@ -74,8 +104,11 @@ pub fn judge_transport(error: TransportError) -> Verdict {
         body: None,
     };
     match (error.is_worth_retrying(), error.concerns_endpoint()) {
-        (true, true) => Verdict::Retry(failure, Reach::UntilProven),
-        (true, false) => Verdict::Retry(failure, Reach::Document),
+        (true, concerns_endpoint) => Verdict::Retry(Fault {
+            failure,
+            reach: if concerns_endpoint { Reach::UntilProven } else { Reach::Document },
+            is_overload: error.is_timeout(),
+        }),
         (false, true) => Verdict::Final(failure, Reach::Batch),
         (false, false) => Verdict::Final(failure, Reach::Document),
     }
@@ -89,13 +122,16 @@ fn success(reply: &Reply, complaint: &Complaint) -> Verdict {
         Err(problem) => {
             let failure = failure(reply, complaint, FailureKind::UnusableAnswer);
             let message = format!("HTTP {}, but {problem}", reply.status);
-            Verdict::Retry(Failure { message, ..failure }, Reach::Document)
+            let failure = Failure { message, ..failure };
+            Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload: false })
         }
     }
 }
 
-fn last(reply: &Reply, complaint: &Complaint, kind: FailureKind, reach: Reach) -> Verdict {
-    Verdict::Final(failure(reply, complaint, kind), reach)
+fn fault(reply: &Reply, complaint: &Complaint) -> Verdict {
+    let is_overload = matches!(reply.status, 503 | 529) || complaint.names(&OVERLOADED);
+    let failure = failure(reply, complaint, FailureKind::ServerFault);
+    Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload })
 }
 
 fn failure(reply: &Reply, complaint: &Complaint, kind: FailureKind) -> Failure {
@@ -118,7 +154,9 @@ fn failure(reply: &Reply, complaint: &Complaint, kind: FailureKind) -> Failure {
 /// What to change.
 const fn advice(status: u16, kind: FailureKind) -> &'static str {
     match (kind, status) {
-        (FailureKind::OutOfCredit, _) => "no credit or quota is left; top up, or use another key",
+        (FailureKind::OutOfCredit, _) => {
+            "no credit or quota is left; top up, wait for the quota's reset, or use another key"
+        }
         (FailureKind::Unauthorised, 401) => "the key is missing or wrong; set OPENAI_API_KEY",
         (FailureKind::Unauthorised, _) => "the key is not allowed to do this; check its project and permissions",
         (FailureKind::NotFound, _) => {
@@ -126,12 +164,17 @@ const fn advice(status: u16, kind: FailureKind) -> &'static str {
         }
         (FailureKind::TooLarge, _) => "the document is too large for this endpoint; split it",
         (_, 300..=399) => "the endpoint redirects elsewhere; set the base URL to where it points",
+        (_, 407) => "the proxy wants credentials; put them into the proxy's URL",
         (_, 415) => "the endpoint does not take application/json here; check the base URL",
         _ => "",
     }
 }
 
+/// Codes that say so whatever the status.
 const OUT_OF_CREDIT: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low"];
+const TOO_LARGE: [&str; 2] = ["context_length_exceeded", "request_too_large"];
+const OVERLOADED: [&str; 1] = ["overloaded_error"];
+const DENIES_JSON: [&str; 2] = ["could not parse the JSON body", "We could not parse"];
 const RATE: [&str; 3] = ["rate_limit_exceeded", "rate_limit_error", "429"];
 
 #[cfg(test)]
@@ -153,7 +196,7 @@ mod tests {
     #[test]
     fn a_hint_turns_some_errors_into_refusals() {
         let reply = Reply { status: 503, ..Reply::default() };
-        assert!(matches!(judge(&reply, None), Verdict::Retry(_, Reach::Document)));
+        assert!(matches!(judge(&reply, None), Verdict::Retry(fault) if fault.is_overload));
         let hint = Hint { wait: Delay::from_secs(5), source: "retry-after" };
         assert_eq!(judge(&reply, Some(hint)), Verdict::Refused);
     }
@@ -162,7 +205,7 @@ mod tests {
     fn a_success_may_be_a_refusal_in_disguise() {
         assert_eq!(verdict(200, r#"{"error":{"code":429,"message":"slow down"}}"#), Verdict::Refused);
         assert!(
-            matches!(verdict(200, "<html>"), Verdict::Retry(failure, _) if failure.kind == FailureKind::UnusableAnswer)
+            matches!(verdict(200, "<html>"), Verdict::Retry(fault) if fault.failure.kind == FailureKind::UnusableAnswer)
         );
     }
 

@@ -45,19 +45,19 @@ impl Stop {
     }
 }
 
-/// Brings the documents home. Says whether all of them were taken: the rest was never submitted if the batch was stopped,
-/// halted, or ran out of patience.
+/// Brings the documents home. What was not submitted when the batch was stopped, halted, or ran out of patience is left.
 pub(crate) async fn drive<Documents>(
     session: &mut Session,
     documents: Documents,
     stop: &Stop,
     watcher: &mut impl Watcher,
-) -> Result<bool>
+) -> Result<()>
 where
     Documents: Iterator<Item = Result<Document, InputError>>,
 {
     let mut documents = documents.peekable();
     let (mut is_open, mut is_stopped) = (true, false);
+    let mut unreadable = None;
     loop {
         if stop.is_asked() && !is_stopped {
             session.stop().await?;
@@ -65,11 +65,18 @@ where
         }
         let status = session.status().await?;
         if is_open && status.queued < LOW {
-            is_open = feed(session, &mut documents).await?;
+            match feed(session, &mut documents).await {
+                Ok(takes_more) => is_open = takes_more,
+                // What is on the wire is paid for: it comes home before the error is told.
+                Err(error) => {
+                    session.stop().await?;
+                    (is_open, is_stopped, unreadable) = (false, true, Some(error));
+                }
+            }
         }
         let events = session.next(MOMENT).await?;
         if events.is_empty() && !(is_open && documents.peek().is_some()) && session.is_done().await? {
-            return Ok(documents.peek().is_none());
+            return unreadable.map_or(Ok(()), Err);
         }
         for event in &events {
             watcher.event(event)?;

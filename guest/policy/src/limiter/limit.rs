@@ -105,6 +105,11 @@ impl Enforced {
         self.limit.source == LimitSource::Refusals && self.fall_back(now, history)
     }
 
+    /// A request was refused for another reason.
+    pub(crate) fn withdrawn(&mut self, ticket: Ticket, now: Tick) {
+        self.log.refuse(ticket, now);
+    }
+
     /// Falls back to what was really admitted in the last window.
     fn fall_back(&mut self, now: Tick, history: &History) -> bool {
         let amount = history.admitted_since(now - self.limit.rate.window).clamp(1, self.limit.rate.amount);

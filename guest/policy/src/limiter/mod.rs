@@ -127,6 +127,19 @@ impl Limiter {
         }
     }
 
+    /// A request was refused for another reason than a rate: it weighs nothing, and nothing is learnt.
+    pub(crate) fn withdrawn(&mut self, ticket: Ticket, now: Tick) {
+        self.history.refused(ticket, now);
+        for enforced in &mut self.limits {
+            enforced.withdrawn(ticket, now);
+        }
+    }
+
+    /// The next request that will be sent.
+    pub(crate) const fn next_ticket(&self) -> Ticket {
+        self.next_ticket
+    }
+
     /// The endpoint states a budget with its answer to a request. Returns what was learnt.
     pub(crate) fn observe(&mut self, budget: &Budget, ticket: Ticket, now: Tick) -> Option<Limit> {
         let unit = budget.unit.filter(|unit| *unit == Unit::Requests)?;

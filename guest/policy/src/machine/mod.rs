@@ -12,6 +12,7 @@ use slab::Slab;
 
 pub use self::action::{Action, DocumentKey, News, Pause, PauseReason, Refusal};
 use self::progress::{Progress, State};
+use crate::allowance::Allowance;
 use crate::backoff::Backoff;
 use crate::gate::Gate;
 use crate::limiter::{Limit, Limiter};
@@ -38,6 +39,7 @@ pub struct Machine {
     /// Documents on the wire, by the instant at which they have taken too long.
     in_flight: BTreeSet<(Tick, DocumentKey)>,
     gate: Gate,
+    allowance: Allowance,
     limiter: Limiter,
     /// Decided, not yet handed out.
     decided: VecDeque<Action>,
@@ -69,12 +71,12 @@ impl Machine {
         Self {
             backoff: Backoff::new(&settings, seed),
             limiter: Limiter::new(&settings),
-            settings,
             documents: Slab::new(),
             queue: VecDeque::new(),
             backing_off: BTreeSet::new(),
             in_flight: BTreeSet::new(),
             gate: Gate::default(),
+            allowance: Allowance::new(settings.max_in_flight),
             decided: VecDeque::new(),
             pause: None,
             progress_at: Tick::default(),
@@ -82,6 +84,7 @@ impl Machine {
             ended: None,
             ignored: BTreeSet::new(),
             tally: Tally::default(),
+            settings,
         }
     }
 

@@ -8,11 +8,11 @@ use super::action::{Action, DocumentKey, News, Refusal};
 use super::progress::{Flight, State};
 use crate::hints::{Hint, Hints};
 use crate::limiter::Limit;
-use crate::outcome::{Answer, Ending, Failure, PostponeReason, Postponement};
+use crate::outcome::{Answer, Ending, Failure, FailureKind, PostponeReason, Postponement};
 use crate::reply::{Headers, Reply};
 use crate::time::{Delay, Now, Tick};
 use crate::transport::TransportError;
-use crate::verdict::{self, Reach, Verdict};
+use crate::verdict::{self, Fault, Reach, Verdict};
 
 impl Machine {
     /// The request of this document was answered.
@@ -23,7 +23,16 @@ impl Machine {
         hints.wait = hints.wait.filter(|hint| !hint.wait.is_zero());
         self.note_hints(&hints, flight, now.tick);
         match verdict::judge(reply, hints.wait) {
-            Verdict::Refused => self.refuse(document, flight, reply, hints.wait, now),
+            Verdict::Refused => {
+                let learnt = self.limiter.refused(flight.ticket, hints.wait.map(|hint| hint.wait), now.tick);
+                self.tell_learnt(learnt);
+                self.refuse(document, flight, reply, hints.wait, now);
+            }
+            Verdict::Crowded => {
+                self.limiter.withdrawn(flight.ticket, now.tick);
+                self.allowance.halve(flight.ticket, self.limiter.next_ticket());
+                self.refuse(document, flight, reply, None, now);
+            }
             verdict => self.settle(document, flight, verdict, hints.wait, now),
         }
     }
@@ -64,13 +73,13 @@ impl Machine {
     fn settle(&mut self, document: DocumentKey, flight: Flight, verdict: Verdict, hint: Option<Hint>, now: Now) {
         match verdict {
             Verdict::Answered(answer) => self.answered(document, flight, answer, now.tick),
-            Verdict::Retry(failure, reach) => self.fault(document, flight, Fault { failure, reach }, hint, now.tick),
+            Verdict::Retry(fault) => self.fault(document, flight, fault, hint, now.tick),
             Verdict::Final(failure, reach) => {
                 self.gate.missed(flight.wave);
                 self.halt_if(reach, &failure);
                 self.fail(document, failure);
             }
-            Verdict::Refused => {}
+            Verdict::Refused | Verdict::Crowded => {}
         }
     }
 
@@ -78,6 +87,7 @@ impl Machine {
         self.progress_at = now;
         self.has_answers = true;
         self.gate.answered(flight.wave);
+        self.allowance.answered();
         let tokens = answer.usage.map(|usage| usage.prompt_tokens.saturating_add(usage.completion_tokens));
         let learnt = self.limiter.answered(flight.ticket, now, tokens);
         self.tell_learnt(learnt);
@@ -87,8 +97,11 @@ impl Machine {
     /// A fault uses up an attempt; the last one is the document's end. Where the endpoint was reached before and cannot be
     /// reached now, no document is to blame: that uses up patience instead.
     fn fault(&mut self, document: DocumentKey, flight: Flight, fault: Fault, hint: Option<Hint>, now: Tick) {
-        let Fault { failure, reach } = fault;
+        let Fault { failure, reach, is_overload } = fault;
         let is_outage = reach == Reach::UntilProven;
+        if is_overload {
+            self.allowance.halve(flight.ticket, self.limiter.next_ticket());
+        }
         let progress = &mut self.documents[document.0];
         if !(is_outage && self.has_answers) {
             progress.faults += 1;
@@ -96,7 +109,9 @@ impl Machine {
         let faults = progress.faults;
         if faults >= self.settings.max_attempts {
             self.gate.missed(flight.wave);
-            self.halt_if(reach, &failure);
+            // An endpoint that fails every try of the first documents would fail the others too.
+            let fails_all = is_outage || failure.kind == FailureKind::ServerFault;
+            self.halt_if(if fails_all { Reach::UntilProven } else { reach }, &failure);
             let message = format!("{} (after {faults} attempts)", failure.message);
             return self.fail(document, Failure { message, ..failure });
         }
@@ -131,8 +146,6 @@ impl Machine {
     /// closed for longer.
     fn refuse(&mut self, document: DocumentKey, flight: Flight, reply: &Reply, hint: Option<Hint>, now: Now) {
         self.tally.refusals += 1;
-        let learnt = self.limiter.refused(flight.ticket, hint.map(|hint| hint.wait), now.tick);
-        self.tell_learnt(learnt);
         let wait = self.wait_after(flight, hint, now.tick);
         if self.gate.is_news(flight.wave) {
             self.gate.refuse(now.tick, wait.total(), !self.limiter.is_sure());
@@ -212,12 +225,6 @@ impl Machine {
         };
         self.decided.push_back(Action::Tell(News::Refused(refusal)));
     }
-}
-
-/// A try that may go better next time.
-struct Fault {
-    failure: Failure,
-    reach: Reach,
 }
 
 /// A wait behind the gate.

@@ -15,7 +15,7 @@ impl Machine {
     /// Sends the next document, if it may go; else decides what becomes of it, or remembers why all wait.
     pub(super) fn send_next(&mut self, now: Now) -> Option<Action> {
         let document = *self.queue.front()?;
-        if self.in_flight.len() >= self.settings.max_in_flight as usize {
+        if self.in_flight.len() >= self.allowance.requests() {
             return None;
         }
         let tokens = self.documents[document.0].tokens;
@@ -82,7 +82,7 @@ impl Machine {
                 return Action::Tell(News::Paused(pause));
             }
         }
-        let has_room = self.in_flight.len() < self.settings.max_in_flight as usize;
+        let has_room = self.in_flight.len() < self.allowance.requests();
         let opens = self.pause.filter(|_| has_room).map(|pause| pause.until).filter(|until| *until > now);
         let overdue = self.in_flight.first().map(|(at, _)| *at);
         Action::Wait([opens, overdue, rested].into_iter().flatten().min())

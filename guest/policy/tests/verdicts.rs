@@ -1,0 +1,60 @@
+//! The table of verdicts, whole: every status without and with a hint, and every transport error. A change of the table is
+//! a change of the snapshot.
+
+use std::fmt::Write;
+
+use becalm_policy::{Delay, Fault, Hint, Reach, Reply, TransportError, Verdict, judge, judge_transport};
+
+#[test]
+fn every_status_and_every_transport_error_has_a_verdict() {
+    let mut table = String::new();
+    for (title, hint) in [("without a hint", None), ("with a hint", Some(HINT))] {
+        let verdicts =
+            (100..=599).map(|status| (status, in_words(&judge(&Reply { status, ..Reply::default() }, hint))));
+        writeln!(table, "HTTP status, {title}:").unwrap();
+        for (first, last, verdict) in ranges(verdicts) {
+            let statuses = if first == last { first.to_string() } else { format!("{first}-{last}") };
+            writeln!(table, "  {statuses:<8} {verdict}").unwrap();
+        }
+    }
+    writeln!(table, "transport error:").unwrap();
+    for error in TransportError::ALL {
+        writeln!(table, "  {:<30} {}", format!("{error:?}"), in_words(&judge_transport(error))).unwrap();
+    }
+    insta::assert_snapshot!(table);
+}
+
+/// Statuses in a row with one verdict, as first and last.
+fn ranges(verdicts: impl Iterator<Item = (u16, String)>) -> Vec<(u16, u16, String)> {
+    let mut ranges = Vec::<(u16, u16, String)>::new();
+    for (status, verdict) in verdicts {
+        match ranges.last_mut() {
+            Some((_, last, same)) if *same == verdict => *last = status,
+            _ => ranges.push((status, status, verdict)),
+        }
+    }
+    ranges
+}
+
+fn in_words(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Answered(_) => "answered".into(),
+        Verdict::Refused => "refused".into(),
+        Verdict::Crowded => "refused, too many at one time".into(),
+        Verdict::Retry(Fault { failure, reach, is_overload }) => {
+            let overload = if *is_overload { ", overload" } else { "" };
+            format!("retry{overload}, {}, else {:?}", reach_in_words(*reach), failure.kind)
+        }
+        Verdict::Final(failure, reach) => format!("final, {}, {:?}", reach_in_words(*reach), failure.kind),
+    }
+}
+
+const fn reach_in_words(reach: Reach) -> &'static str {
+    match reach {
+        Reach::Document => "this document",
+        Reach::UntilProven => "all until one is answered",
+        Reach::Batch => "all",
+    }
+}
+
+const HINT: Hint = Hint { wait: Delay::from_secs(5), source: "retry-after" };
