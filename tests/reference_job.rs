@@ -33,13 +33,13 @@ fn ten_per_minute() -> Rate {
     Rate { unit: Unit::Requests, amount: 10, window: 60_000 }
 }
 
-fn row(name: &str, run: &Run) -> String {
+fn row(name: &str, run: &Run, bound: f64) -> String {
     format!(
         "{name:<28} {:>8} {:>9} {:>8.1} {:>6.3}",
         run.answered(),
         run.stats.refused,
         run.seconds(),
-        BOUND / run.seconds()
+        bound / run.seconds()
     )
 }
 
@@ -49,7 +49,7 @@ async fn with_the_limit_given_nothing_is_refused_and_the_bound_is_reached() {
         let mut settings = job_settings().await;
         settings.limits.rates = vec![ten_per_minute()];
         let run = run(model(limiter, hint), settings, documents(50)).await;
-        println!("{}", row(name, &run));
+        println!("{}", row(name, &run, BOUND));
         assert_eq!(run.answered(), 50, "{name}");
         assert_eq!(run.stats.refused, 0, "{name}");
         let margins = 4.0 * 0.25;
@@ -64,10 +64,28 @@ async fn with_the_limit_unknown_nothing_is_lost() {
         for (name, limiter, hint) in MODELS {
             let model = Model { limit_headers, ..model(limiter, hint) };
             let run = run(model, job_settings().await, documents(50)).await;
-            println!("{}", row(name, &run));
+            println!("{}", row(name, &run, BOUND));
             assert_eq!(run.answered(), 50, "{name}");
             assert!(run.elapsed < Duration::from_secs(1_200), "{name}: {} s", run.seconds());
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_other_servers_nothing_is_lost_either() {
+    let sixty = Model { requests: 60, subwindow: Some(Duration::from_secs(1)), ..Model::default() };
+    let two_at_a_time = Model { requests: 2, ..model(Kind::Concurrency, HintForm::None) };
+    for (name, model, bound) in [
+        ("G fixed-window, seconds", model(Kind::FixedWindow, HintForm::Seconds), BOUND),
+        ("A rolling, ms", model(Kind::Rolling, HintForm::Milliseconds), BOUND),
+        ("A rolling, date", model(Kind::Rolling, HintForm::Date), BOUND),
+        ("S 60 as 1 per 1 s, seconds", sixty, 50.0),
+        ("H 2 at a time, no hint", two_at_a_time, 25.0),
+        ("N none", model(Kind::None, HintForm::None), 17.0),
+    ] {
+        let run = run(model, job_settings().await, documents(50)).await;
+        println!("{}", row(name, &run, bound));
+        assert_eq!(run.answered(), 50, "{name}");
     }
 }
 

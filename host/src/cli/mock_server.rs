@@ -15,10 +15,10 @@ use super::values::span;
 /// It prints its base URL, and answers POST …/chat/completions until it is ended. GET /stats gives its counts as JSON.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How it limits: rolling, rolling-strict (refused requests count too), token-bucket or none
+    /// How it limits: rolling, rolling-strict (refused requests count too), token-bucket, fixed-window, concurrency or none
     #[arg(long, value_name = "KIND", default_value = "rolling")]
     limiter: Kind,
-    /// What a refusal says about when to come back: seconds (Retry-After), ms (retry-after-ms) or none
+    /// What a refusal says about when to come back: seconds or date (Retry-After), ms (retry-after-ms) or none
     #[arg(long, value_name = "FORM", default_value = "seconds")]
     hint: HintForm,
     /// Requests per window
@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// The window
     #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = positive)]
     window: Duration,
+    /// Enforce the same rate per this shorter window: 60 per 60s become 1 per 1s
+    #[arg(long, value_name = "SPAN", value_parser = positive)]
+    subwindow: Option<Duration>,
     /// How long an answer takes; refusals come at once
     #[arg(long, value_name = "SPAN", default_value = "1s", value_parser = span)]
     latency: Duration,
@@ -44,6 +47,7 @@ pub(crate) async fn serve(args: &Args) -> Result<Exit> {
         hint: args.hint,
         requests: args.requests,
         window: args.window,
+        subwindow: args.subwindow,
         latency: args.latency,
         limit_headers: args.limit_headers,
         keeps_timeline: false,

@@ -31,6 +31,8 @@ pub struct Model {
     pub requests: u64,
     /// The window.
     pub window: Duration,
+    /// Enforce the same rate per this shorter window: 60 per 60 s become 1 per 1 s.
+    pub subwindow: Option<Duration>,
     /// How long an answer takes; refusals come at once.
     pub latency: Duration,
     /// Whether every answer carries `x-ratelimit-*`.
@@ -48,6 +50,10 @@ pub enum Kind {
     RollingStrict,
     /// Full at the start, refilled evenly.
     TokenBucket,
+    /// Windows that follow each other by the clock.
+    FixedWindow,
+    /// So many requests at one time; the window means nothing.
+    Concurrency,
     /// No limit.
     None,
 }
@@ -57,6 +63,8 @@ pub enum Kind {
 pub enum HintForm {
     /// `Retry-After` in whole seconds, rounded up.
     Seconds,
+    /// `Retry-After` as HTTP-date, rounded up to the second, with the server's `Date` beside.
+    Date,
     /// `retry-after-ms`.
     Milliseconds,
     /// Not at all.
@@ -64,16 +72,22 @@ pub enum HintForm {
 }
 
 /// The kinds of limiter, by name.
-pub const KINDS: [(&str, Kind); 4] = [
+pub const KINDS: [(&str, Kind); 6] = [
     ("rolling", Kind::Rolling),
     ("rolling-strict", Kind::RollingStrict),
     ("token-bucket", Kind::TokenBucket),
+    ("fixed-window", Kind::FixedWindow),
+    ("concurrency", Kind::Concurrency),
     ("none", Kind::None),
 ];
 
 /// The forms of hint, by name.
-pub const HINTS: [(&str, HintForm); 3] =
-    [("seconds", HintForm::Seconds), ("ms", HintForm::Milliseconds), ("none", HintForm::None)];
+pub const HINTS: [(&str, HintForm); 4] = [
+    ("seconds", HintForm::Seconds),
+    ("date", HintForm::Date),
+    ("ms", HintForm::Milliseconds),
+    ("none", HintForm::None),
+];
 
 impl Default for Model {
     /// The provider of the reference job: 10 requests in a rolling minute.
@@ -83,6 +97,7 @@ impl Default for Model {
             hint: HintForm::Seconds,
             requests: 10,
             window: Duration::from_secs(60),
+            subwindow: None,
             latency: Duration::from_secs(1),
             limit_headers: false,
             keeps_timeline: false,
@@ -164,11 +179,11 @@ impl Server {
             Ok(wanted) => wanted,
             Err(refusal) => return *refusal,
         };
-        let decision = self.arrive();
+        let (decision, place) = self.arrive();
         let mut response = match decision.hint {
+            Some(wait) if self.model.limiter == Kind::Concurrency => reply::crowded(self.model.hint, wait),
             Some(wait) => reply::refused(self.model.hint, wait),
             None => {
-                let place = Place::take(self);
                 sleep(self.model.latency).await;
                 drop(place);
                 wanted.answer()
@@ -180,19 +195,24 @@ impl Server {
         response
     }
 
-    /// Decides whether a request that arrives now is admitted.
-    fn arrive(&self) -> Decision {
+    /// Decides whether a request that arrives now is admitted; then it has a place.
+    fn arrive(&self) -> (Decision, Option<Place<'_>>) {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut state = self.state();
-        let decision = state.limiter.arrive(now);
+        let in_flight = state.stats.in_flight;
+        let decision = state.limiter.arrive(now, in_flight);
         state.stats.received += 1;
         if decision.hint.is_some() {
             state.stats.refused += 1;
+        } else {
+            state.stats.in_flight += 1;
+            state.stats.max_in_flight = state.stats.max_in_flight.max(state.stats.in_flight);
         }
         if self.model.keeps_timeline {
             state.timeline.push(Arrival { at_ms: now, admitted: decision.hint.is_none() });
         }
-        decision
+        drop(state);
+        (decision, decision.hint.is_none().then(|| Place(self)))
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -202,15 +222,6 @@ impl Server {
 
 /// A request that is being answered; it gives its place back when it is dropped, answered or aborted.
 struct Place<'a>(&'a Server);
-
-impl<'a> Place<'a> {
-    fn take(server: &'a Server) -> Self {
-        let stats = &mut server.state().stats;
-        stats.in_flight += 1;
-        stats.max_in_flight = stats.max_in_flight.max(stats.in_flight);
-        Self(server)
-    }
-}
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {

@@ -1,10 +1,11 @@
 //! What a server sends: completions, refusals, errors, in the form of OpenAI-compatible endpoints.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
 use http::{Request, Response, StatusCode};
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -60,11 +61,26 @@ impl Wanted {
 
 /// HTTP 429, with the hint in the server's form.
 pub(super) fn refused(form: HintForm, wait: Duration) -> Response<Bytes> {
-    let mut response = error(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", "Rate limit exceeded");
+    too_many(form, wait, "rate_limit_exceeded", "Rate limit exceeded")
+}
+
+/// HTTP 429 for too many requests at one time.
+pub(super) fn crowded(form: HintForm, wait: Duration) -> Response<Bytes> {
+    too_many(form, wait, "concurrency_limit_exceeded", "Too many concurrent requests")
+}
+
+fn too_many(form: HintForm, wait: Duration, code: &str, message: &str) -> Response<Bytes> {
+    let mut response = error(StatusCode::TOO_MANY_REQUESTS, code, message);
     let headers = response.headers_mut();
     let ms = wait.as_millis();
     match form {
         HintForm::Seconds => drop(headers.insert(RETRY_AFTER, number(ms.div_ceil(1_000)))),
+        HintForm::Date => {
+            // The wall clock matters only as the difference of the two.
+            let now = SystemTime::now();
+            let at = now + Duration::from_millis(u64::try_from(ms).unwrap_or(u64::MAX));
+            headers.extend([(DATE, http_date(now, false)), (RETRY_AFTER, http_date(at, true))]);
+        }
         HintForm::Milliseconds => drop(headers.insert("retry-after-ms", number(ms))),
         HintForm::None => {}
     }
@@ -91,6 +107,14 @@ pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response<Bytes>
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// RFC 9110 §5.6.7, to the second below or above.
+fn http_date(at: SystemTime, up: bool) -> HeaderValue {
+    let seconds = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() + u64::from(up);
+    let at = Timestamp::from_second(i64::try_from(seconds).unwrap_or(0)).unwrap_or_default();
+    let text = at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("0"))
 }
 
 fn number(value: impl TryInto<u64>) -> HeaderValue {
