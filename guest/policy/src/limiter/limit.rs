@@ -80,7 +80,7 @@ impl Enforced {
         if let (Unit::Tokens, Some(tokens)) = (self.limit.rate.unit, tokens) {
             self.log.correct(ticket, tokens);
         }
-        let clean = self.limit.rate.window.times(self.growth.clean_windows);
+        let clean = self.limit.rate.window.max(SHORTEST_CLEAN).times(self.growth.clean_windows);
         let may_grow = self.limit.source == LimitSource::Refusals && self.growth.was_full;
         if !may_grow || now.since(self.growth.clean_since) < clean {
             return false;
@@ -110,6 +110,15 @@ impl Enforced {
         self.log.refuse(ticket, now);
     }
 
+    /// Refused requests take slots, as far as is known; so a try to grow costs one, and is made more rarely. A limit that
+    /// was set is kept to as it is.
+    pub(crate) fn count_refusals(&mut self) {
+        if self.limit.source == LimitSource::Refusals {
+            self.log.count_refusals();
+            self.growth.clean_windows = self.growth.clean_windows.max(RARE);
+        }
+    }
+
     /// Falls back to what was really admitted in the last window.
     fn fall_back(&mut self, now: Tick, history: &History) -> bool {
         let amount = history.admitted_since(now - self.limit.rate.window).clamp(1, self.limit.rate.amount);
@@ -135,5 +144,9 @@ const fn cost(unit: Unit, tokens: u64) -> u64 {
     }
 }
 
+/// A short window is clean soon; tries to grow that are refused cost more than they bring.
+const SHORTEST_CLEAN: Delay = Delay::from_secs(60);
+/// Clean windows before the first try to grow, where a try costs a slot.
+const RARE: u64 = 4;
 /// With 0–300 ms of network delay, stamps without a margin cost 303 s instead of 244 s on the reference job.
 const MOST_MARGIN: Delay = Delay::from_ms(250);

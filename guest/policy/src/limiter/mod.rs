@@ -11,7 +11,7 @@ use crate::hints::Budget;
 use crate::settings::{Rate, Settings, Unit};
 use crate::time::{Delay, Tick};
 
-use self::history::History;
+use self::history::{History, USUAL_WINDOWS};
 use self::limit::Enforced;
 pub use self::limit::{Limit, LimitSource};
 pub(crate) use self::rolling_log::Ticket;
@@ -102,8 +102,10 @@ impl Limiter {
             }
         }
         if let Some((refused, refused_at)) = self.unexplained.take_if(|(refused, _)| *refused < ticket) {
-            let rate = self.history.explain_by_answer(refused, refused_at, now);
+            let rate = self.history.explain_by_answer(refused, refused_at, ticket);
             learnt = self.learn(rate, now).or(learnt);
+            // Whether refused requests took slots is not known either; what was found holds if they did.
+            self.limits.iter_mut().for_each(Enforced::count_refusals);
         }
         learnt
     }
@@ -125,6 +127,15 @@ impl Limiter {
                 None
             }
         }
+    }
+
+    /// How long to wait with the next request after a refusal without a hint that no limit explains yet: until the next of
+    /// the usual windows has passed since that refusal. By then all that was sent before it has left such a window, and it
+    /// itself too, if refused requests count. Nothing, if it is older than all of them.
+    pub(crate) fn until_probe(&self, now: Tick) -> Option<Delay> {
+        let (_, refused_at) = self.unexplained?;
+        let mut ends = USUAL_WINDOWS.iter().map(|window| refused_at + *window);
+        ends.find(|end| *end >= now + CLOSEST_PROBE).map(|end| end.since(now))
     }
 
     /// A request was refused for another reason than a rate: it weighs nothing, and nothing is learnt.
@@ -181,3 +192,6 @@ fn window(budget: &Budget, used: u64, history: &History, ticket: Ticket, now: Ti
     let oldest = history.oldest_of(used, ticket).filter(|_| used > 0)?;
     budget.reset.filter(|reset| !reset.is_zero()).map(|reset| reset + now.since(oldest))
 }
+
+/// A probe has to be worth its refusal: what ends sooner is not waited for by itself.
+const CLOSEST_PROBE: Delay = Delay::from_ms(1_500);

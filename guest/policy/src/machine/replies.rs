@@ -177,7 +177,7 @@ impl Machine {
     }
 
     /// How long the gate stays closed: the endpoint's hint, but no less than our own back-off; without a hint the fixed
-    /// wait, if one is set, else back-off.
+    /// wait, if one is set, else until the next usual window ends, while the window is not known, else back-off.
     fn wait_after(&mut self, flight: Flight, hint: Option<Hint>, now: Tick) -> Wait {
         if !self.gate.is_news(flight.wave) {
             let floor = hint.map_or(Delay::ZERO, |hint| hint.wait);
@@ -191,7 +191,13 @@ impl Machine {
                 Wait { floor: hint.wait, jitter: self.backoff.spread(), source: hint.source }
             }
             (None, Some(wait)) => Wait { floor: wait.max(own), jitter: self.backoff.spread(), source: "fallback-wait" },
-            _ => Wait { floor: Delay::ZERO, jitter: own, source: "back-off" },
+            (None, None) => match self.limiter.until_probe(now) {
+                Some(wait) if wait >= own => {
+                    Wait { floor: wait.min(self.settings.cap), jitter: self.backoff.spread(), source: "probe" }
+                }
+                _ => Wait { floor: Delay::ZERO, jitter: own, source: "back-off" },
+            },
+            (Some(_), _) => Wait { floor: Delay::ZERO, jitter: own, source: "back-off" },
         }
     }
 
