@@ -69,7 +69,7 @@ impl Session {
     pub(crate) fn add(&mut self, document: Document) {
         match documents::request(&document.input, &self.prompt) {
             Ok(request) => {
-                let key = self.machine.submit(request.tokens, clock::now());
+                let key = self.machine.submit(request.tokens);
                 self.ids.insert(document.id.clone());
                 self.documents.insert(key, (document.id, request.body));
             }

@@ -73,7 +73,7 @@ fn run(settings: Settings, turns: &[Turn], documents: usize, seed: u64) -> Seen 
     let mut wire = BTreeMap::<(Tick, DocumentKey), Turn>::new();
     let mut seen = Seen::default();
     for _ in 0..documents {
-        machine.submit(100, now);
+        machine.submit(100);
     }
     let mut turns = turns.iter().cycle();
     for _ in 0..1_000_000 {

@@ -44,8 +44,8 @@ pub struct Machine {
     /// Decided, not yet handed out.
     decided: VecDeque<Action>,
     pause: Option<Pause>,
-    /// The last answer, or when work began; patience with refusals counts from here.
-    progress_at: Tick,
+    /// The first refusal, or request that did not get through, since the last answer; patience counts from here.
+    fruitless_since: Option<Tick>,
     has_answers: bool,
     ended: Option<Postponement>,
     ignored: BTreeSet<&'static str>,
@@ -79,7 +79,7 @@ impl Machine {
             allowance: Allowance::new(settings.max_in_flight),
             decided: VecDeque::new(),
             pause: None,
-            progress_at: Tick::default(),
+            fruitless_since: None,
             has_answers: false,
             ended: None,
             ignored: BTreeSet::new(),
@@ -89,10 +89,7 @@ impl Machine {
     }
 
     /// Adds a document at the end of the queue; `tokens` is the estimate of its prompt plus what the answer may take.
-    pub fn submit(&mut self, tokens: u64, now: Now) -> DocumentKey {
-        if self.documents.is_empty() {
-            self.progress_at = now.tick;
-        }
+    pub fn submit(&mut self, tokens: u64) -> DocumentKey {
         let document = DocumentKey(self.documents.insert(Progress::new(tokens)));
         self.queue.push_back(document);
         document

@@ -84,7 +84,7 @@ impl Machine {
     }
 
     fn answered(&mut self, document: DocumentKey, flight: Flight, answer: Answer, now: Tick) {
-        self.progress_at = now;
+        self.fruitless_since = None;
         self.has_answers = true;
         self.gate.answered(flight.wave);
         self.allowance.answered();
@@ -164,10 +164,12 @@ impl Machine {
         self.queue.push_front(document);
     }
 
-    /// Not one answer for longer than patience: what waits is postponed to where the gate opens.
+    /// Refusals without one answer for longer than patience: what waits is postponed to where the gate opens. (Where the
+    /// gate alone is closed for longer, the sender postpones.)
     fn give_up_if_fruitless(&mut self, now: Tick) {
+        let since = *self.fruitless_since.get_or_insert(now);
         let opens = self.gate.opens_at().unwrap_or(now);
-        if opens.since(self.progress_at) <= self.settings.patience || opens.since(now) > self.settings.patience {
+        if opens.since(since) <= self.settings.patience || opens.since(now) > self.settings.patience {
             return;
         }
         let message = "no request was answered for as long as patience allows".to_string();
