@@ -34,6 +34,8 @@ pub struct Fault {
     pub reach: Reach,
     /// Whether the endpoint has too much to do.
     pub is_overload: bool,
+    /// Whether it may only be starting up.
+    pub is_cold_start: bool,
 }
 
 /// Whom a failure concerns.
@@ -108,6 +110,7 @@ pub fn judge_transport(error: TransportError) -> Verdict {
             failure,
             reach: if concerns_endpoint { Reach::UntilProven } else { Reach::Document },
             is_overload: error.is_timeout(),
+            is_cold_start: false,
         }),
         (false, true) => Verdict::Final(failure, Reach::Batch),
         (false, false) => Verdict::Final(failure, Reach::Document),
@@ -123,7 +126,7 @@ fn success(reply: &Reply, complaint: &Complaint) -> Verdict {
             let failure = failure(reply, complaint, FailureKind::UnusableAnswer);
             let message = format!("HTTP {}, but {problem}", reply.status);
             let failure = Failure { message, ..failure };
-            Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload: false })
+            Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload: false, is_cold_start: false })
         }
     }
 }
@@ -131,7 +134,8 @@ fn success(reply: &Reply, complaint: &Complaint) -> Verdict {
 fn fault(reply: &Reply, complaint: &Complaint) -> Verdict {
     let is_overload = matches!(reply.status, 503 | 529) || complaint.names(&OVERLOADED);
     let failure = failure(reply, complaint, FailureKind::ServerFault);
-    Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload })
+    let is_cold_start = reply.status == 503;
+    Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload, is_cold_start })
 }
 
 fn failure(reply: &Reply, complaint: &Complaint, kind: FailureKind) -> Failure {

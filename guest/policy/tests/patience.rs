@@ -85,3 +85,38 @@ fn waiting_for_a_long_window_is_no_refusal() {
     let (sent, ended) = clock.settle(&mut machine);
     assert_eq!((sent.len(), ended.len()), (1, 0), "the answer 50 min ago is no reason to give up");
 }
+
+#[test]
+fn an_endpoint_that_starts_up_is_waited_for() {
+    let (mut clock, mut machine) = (Clock::new(), Machine::new(Settings::default(), 1));
+    machine.submit(1);
+    let starting = Reply { status: 503, ..Reply::default() };
+    let ready_at = Tick::from_ms(150_000);
+    loop {
+        let (sent, ended) = clock.settle(&mut machine);
+        assert!(ended.is_empty(), "{ended:?}");
+        let is_ready = clock.0.tick >= ready_at;
+        let reply = if is_ready { answer() } else { starting.clone() };
+        machine.handle_reply(sent[0], &reply, clock.0);
+        if is_ready {
+            break;
+        }
+    }
+    assert!(matches!(&clock.settle(&mut machine).1[..], [Ending::Answered(_)]));
+    assert!(clock.0.tick < Tick::from_ms(150_000 + 60_000), "one step of the back-off later at most");
+}
+
+#[test]
+fn an_endpoint_that_never_starts_up_is_given_up() {
+    let (mut clock, mut machine) = (Clock::new(), Machine::new(Settings::default(), 1));
+    machine.submit(1);
+    let starting = Reply { status: 503, ..Reply::default() };
+    let ended = loop {
+        let (sent, ended) = clock.settle(&mut machine);
+        let [document] = sent[..] else { break ended };
+        machine.handle_reply(document, &starting, clock.0);
+    };
+    assert!(matches!(&ended[..], [Ending::Failed(_)]), "{ended:?}");
+    let minutes = clock.0.tick.as_ms() / 60_000;
+    assert!((10..16).contains(&minutes), "{minutes} min");
+}

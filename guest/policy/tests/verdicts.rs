@@ -41,8 +41,12 @@ fn in_words(verdict: &Verdict) -> String {
         Verdict::Answered(_) => "answered".into(),
         Verdict::Refused => "refused".into(),
         Verdict::Crowded => "refused, too many at one time".into(),
-        Verdict::Retry(Fault { failure, reach, is_overload }) => {
-            let overload = if *is_overload { ", overload" } else { "" };
+        Verdict::Retry(Fault { failure, reach, is_overload, is_cold_start }) => {
+            let overload = match (is_overload, is_cold_start) {
+                (_, true) => ", overload or start-up",
+                (true, false) => ", overload",
+                (false, false) => "",
+            };
             format!("retry{overload}, {}, else {:?}", reach_in_words(*reach), failure.kind)
         }
         Verdict::Final(failure, reach) => format!("final, {}, {:?}", reach_in_words(*reach), failure.kind),

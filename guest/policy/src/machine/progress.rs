@@ -13,6 +13,9 @@ pub(super) struct Progress {
     pub(super) attempts: u32,
     pub(super) faults: u32,
     pub(super) refusals: u32,
+    /// When the endpoint was first seen to start up, and how often since.
+    pub(super) cold_since: Option<Tick>,
+    pub(super) cold_starts: u32,
     waited: Delay,
 }
 
@@ -40,7 +43,16 @@ pub(super) struct Flight {
 impl Progress {
     pub(super) const fn new(tokens: u64) -> Self {
         let state = State::Queued { since: None };
-        Self { tokens, state, attempts: 0, faults: 0, refusals: 0, waited: Delay::ZERO }
+        Self {
+            tokens,
+            state,
+            attempts: 0,
+            faults: 0,
+            refusals: 0,
+            cold_since: None,
+            cold_starts: 0,
+            waited: Delay::ZERO,
+        }
     }
 
     pub(super) fn send(&mut self, flight: Flight, now: Tick) {

@@ -94,16 +94,20 @@ impl Machine {
         self.finish(document, Ending::Answered(answer));
     }
 
-    /// A fault uses up an attempt; the last one is the document's end. Where the endpoint was reached before and cannot be
+    /// A fault uses up an attempt; the last one is the document's end. An endpoint that starts up has its own allowance.
+    /// Where the endpoint was reached before and cannot be
     /// reached now, no document is to blame: that uses up patience instead.
     fn fault(&mut self, document: DocumentKey, flight: Flight, fault: Fault, hint: Option<Hint>, now: Tick) {
-        let Fault { failure, reach, is_overload } = fault;
+        let Fault { failure, reach, is_overload, is_cold_start } = fault;
         let is_outage = reach == Reach::UntilProven;
         if is_overload {
             self.allowance.halve(flight.ticket, self.limiter.next_ticket());
         }
+        let allowance = COLD_START.min(self.settings.patience);
         let progress = &mut self.documents[document.0];
-        if !(is_outage && self.has_answers) {
+        if is_cold_start && now.since(*progress.cold_since.get_or_insert(now)) < allowance {
+            progress.cold_starts += 1;
+        } else if !(is_outage && self.has_answers) {
             progress.faults += 1;
         }
         let faults = progress.faults;
@@ -119,13 +123,14 @@ impl Machine {
             self.lose(document, flight, now);
         } else {
             self.gate.missed(flight.wave);
-            self.back_off(document, faults, hint, now);
+            self.back_off(document, hint, now);
         }
     }
 
     /// This document waits, the others go on.
-    fn back_off(&mut self, document: DocumentKey, faults: u32, hint: Option<Hint>, now: Tick) {
-        let own = self.backoff.full_jitter(faults - 1);
+    fn back_off(&mut self, document: DocumentKey, hint: Option<Hint>, now: Tick) {
+        let misses = self.documents[document.0].faults + self.documents[document.0].cold_starts;
+        let own = self.backoff.full_jitter(misses.saturating_sub(1));
         let hinted = hint.map_or(Delay::ZERO, |hint| hint.wait + self.backoff.spread());
         let until = now + own.max(hinted);
         self.documents[document.0].state = State::BackingOff { until, since: now };
@@ -248,3 +253,6 @@ impl Wait {
         self.floor + self.jitter
     }
 }
+
+/// A backend that scales from zero says 503 for a minute or more.
+const COLD_START: Delay = Delay::from_secs(10 * 60);
