@@ -5,6 +5,7 @@
 mod support;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use becalm::http::{Answered, Timeouts};
 use becalm::server::{InProcess, Model, Server};
@@ -14,7 +15,7 @@ use support::settings;
 use wasmtime::{Config, LinearMemory, MemoryCreator, MemoryType};
 
 const KEY: &str = "sk-7c1f0e5a-this-must-stay-outside-93b2d846";
-const TEXT: &str = "a text that the guest has to know";
+const KNOWN: &str = "a text that the guest has to know";
 
 /// Remembers the memory of every guest.
 #[derive(Default)]
@@ -91,7 +92,7 @@ fn keeper() -> Arc<KeyKeeper> {
 
 async fn send(sandbox: &Sandbox, settings: &Settings, origin: &str, sender: Arc<KeyKeeper>) -> Verdict {
     let access = Access::new(origin, Some(KEY.into())).unwrap();
-    let report = sandbox.analyze_batch(&[Document::text("a", TEXT)], settings, access, sender).await.unwrap();
+    let report = sandbox.analyze_batch(&[Document::text("a", "Some text.")], settings, access, sender).await.unwrap();
     report.outcomes[0].verdict.clone()
 }
 
@@ -103,10 +104,18 @@ async fn the_guest_never_sees_the_key_that_its_requests_carry() {
     config.memory_reservation(0).memory_guard_size(0).memory_reservation_for_growth(0).memory_init_cow(false);
     let sandbox = Sandbox::with_config(&config).unwrap();
     let sender = keeper();
-    let verdict = send(&sandbox, &settings().await, "http://model.invalid", Arc::clone(&sender)).await;
-    assert!(matches!(verdict, Verdict::Answered(_)), "{verdict:?}");
+    let mut settings = settings().await;
+    // The session keeps it for as long as it lives.
+    settings.chat.system_prompt = Some(KNOWN.into());
+    let access = Access::new("http://model.invalid", Some(KEY.into())).unwrap();
+    let mut session = sandbox.open(settings, access, Arc::clone(&sender) as _).await.unwrap();
+    session.submit(vec![Document::text("a", "Some text.")]).await.unwrap();
+    while !session.is_done().await.unwrap() {
+        session.next(Duration::from_secs(60)).await.unwrap();
+    }
+    assert_eq!(session.status().await.unwrap().answered, 1);
     assert_eq!(*sender.keys.lock().unwrap(), [Some(format!("Bearer {KEY}"))]);
-    assert!(watched.knows(TEXT), "the search finds nothing at all");
+    assert!(watched.knows(KNOWN), "the search finds nothing at all");
     assert!(!watched.knows(KEY));
 }
 
