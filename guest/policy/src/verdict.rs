@@ -51,14 +51,16 @@ pub enum Reach {
 
 /// Judges a reply; `hint` is what it says about waiting.
 pub fn judge(reply: &Reply, hint: Option<Hint>) -> Verdict {
-    let complaint = Complaint::read(&reply.body);
     let status = reply.status;
+    if (200..300).contains(&status) {
+        return success(reply);
+    }
+    let complaint = Complaint::read(&reply.body);
     if let Some(verdict) = by_code(reply, &complaint) {
         return verdict;
     }
     let last = |kind, reach| Verdict::Final(failure(reply, &complaint, kind), reach);
     match status {
-        200..=299 => success(reply, &complaint),
         429 if hint.is_none() && complaint.names_concurrency() => Verdict::Crowded,
         429 => Verdict::Refused,
         403 | 413 | 503 if hint.is_some() => Verdict::Refused,
@@ -73,13 +75,10 @@ pub fn judge(reply: &Reply, hint: Option<Hint>) -> Verdict {
     }
 }
 
-/// Where a code says more than the status. A success is left to the table: its body is an answer first.
+/// Where a code says more than the status.
 fn by_code(reply: &Reply, complaint: &Complaint) -> Option<Verdict> {
     let last = |kind, reach| Some(Verdict::Final(failure(reply, complaint, kind), reach));
     let is_refusal = reply.status == 429;
-    if (200..300).contains(&reply.status) {
-        return None;
-    }
     if complaint.names(&OUT_OF_CREDIT) || is_refusal && complaint.is_daily {
         return last(FailureKind::OutOfCredit, Reach::Batch);
     }
@@ -118,17 +117,19 @@ pub fn judge_transport(error: TransportError) -> Verdict {
 }
 
 /// A success is an answer if it holds a completion; some endpoints wrap a refusal in it.
-fn success(reply: &Reply, complaint: &Complaint) -> Verdict {
-    match answer::read(reply) {
-        Ok(answer) => Verdict::Answered(answer),
-        Err(_) if complaint.names(&RATE) => Verdict::Refused,
-        Err(problem) => {
-            let failure = failure(reply, complaint, FailureKind::UnusableAnswer);
-            let message = format!("HTTP {}, but {problem}", reply.status);
-            let failure = Failure { message, ..failure };
-            Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload: false, is_cold_start: false })
-        }
+fn success(reply: &Reply) -> Verdict {
+    let problem = match answer::read(reply) {
+        Ok(answer) => return Verdict::Answered(answer),
+        Err(problem) => problem,
+    };
+    let complaint = Complaint::read(&reply.body);
+    if complaint.names(&RATE) {
+        return Verdict::Refused;
     }
+    let failure = failure(reply, &complaint, FailureKind::UnusableAnswer);
+    let message = format!("HTTP {}, but {problem}", reply.status);
+    let failure = Failure { message, ..failure };
+    Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload: false, is_cold_start: false })
 }
 
 fn fault(reply: &Reply, complaint: &Complaint) -> Verdict {
