@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::server::{Listening, Model, Server};
+use becalm::server::{Listening, Model, Server, Spread};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -20,7 +20,11 @@ struct Desk {
 
 impl Desk {
     async fn new() -> Self {
-        let model = Model { window: Duration::from_secs(1), latency: Duration::from_millis(10), ..Model::default() };
+        let model = Model {
+            window: Duration::from_secs(1),
+            latency: Spread::exactly(Duration::from_millis(10)),
+            ..Model::default()
+        };
         let server = Arc::new(Server::new(model));
         let listening = Listening::on_port(0, Arc::clone(&server)).await.unwrap();
         Self { folder: TempDir::new().unwrap(), server, listening }

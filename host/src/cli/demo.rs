@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use becalm::outcomes::{Figures, bound, percentile};
-use becalm::server::{Listening, Model, Server, Stats};
+use becalm::server::{Listening, Model, Server, Spread, Stats};
 use becalm::{Access, Document, Event, Happening, Pool, Rate, Sandbox, Status, Unit};
 
 use super::drive::{Stop, Watcher, drive};
@@ -32,13 +32,13 @@ pub(crate) struct Args {
 pub(crate) async fn demo(args: &Args) -> Result<Exit> {
     let window = if args.real_time { REAL_WINDOW } else { SHORT_WINDOW };
     let scale = window.as_secs_f64() / REAL_WINDOW.as_secs_f64();
-    let model = Model { window, latency: Duration::from_secs(1).mul_f64(scale), ..Model::default() };
+    let model = Model { window, latency: Spread::exactly(Duration::from_secs(1).mul_f64(scale)), ..Model::default() };
     eprintln!(
         "{} documents; the server allows {} requests in any {}, answers after {} and refuses the rest with Retry-After",
         args.documents,
         model.requests,
         in_words(window),
-        in_words(model.latency)
+        in_words(model.latency.most)
     );
     if !args.real_time {
         eprintln!("all times are shortened by {:.0}, from a window of 60 s (--real-time: not shortened)", 1.0 / scale);
@@ -50,7 +50,7 @@ pub(crate) async fn demo(args: &Args) -> Result<Exit> {
         becalm("becalm, told nothing", &sandbox, args.documents, &model, None, scale).await?,
         becalm("becalm, limit given", &sandbox, args.documents, &model, Some(rate), scale).await?,
     ];
-    print(&columns, args.documents, bound(args.documents, &[rate], IN_FLIGHT, model.latency));
+    print(&columns, args.documents, bound(args.documents, &[rate], IN_FLIGHT, model.latency.most));
     let is_home = columns[1..].iter().all(|column| column.answered == args.documents);
     Ok(if is_home { Exit::Done } else { Exit::SomeFailed })
 }

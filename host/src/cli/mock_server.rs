@@ -4,11 +4,11 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use becalm::server::{HintForm, Kind, Listening, Model, Server};
+use anyhow::{Context, Result, ensure};
+use becalm::server::{HintForm, Kind, Listening, Model, Server, Spread};
 
 use super::exit::Exit;
-use super::values::span;
+use super::values::{span, spread};
 
 /// Run a rate-limited chat-completion server on this machine.
 ///
@@ -30,9 +30,24 @@ pub(crate) struct Args {
     /// Enforce the same rate per this shorter window: 60 per 60s become 1 per 1s
     #[arg(long, value_name = "SPAN", value_parser = positive)]
     subwindow: Option<Duration>,
-    /// How long an answer takes; refusals come at once
-    #[arg(long, value_name = "SPAN", default_value = "1s", value_parser = span)]
-    latency: Duration,
+    /// How long an answer takes, 1s, or 2s..20s to vary; refusals come at once
+    #[arg(long, value_name = "SPAN", default_value = "1s", value_parser = spread)]
+    latency: Spread,
+    /// How long a request is on its way before it counts: 150ms, or 0..300ms to vary
+    #[arg(long, value_name = "SPAN", default_value = "0", value_parser = spread)]
+    delay: Spread,
+    /// Limit tokens too, so many per window: those of the prompt, estimated, and max_tokens (rolling and rolling-strict)
+    #[arg(long, value_name = "K")]
+    tokens: Option<u64>,
+    /// Let the hint count the refused request too (rolling-strict)
+    #[arg(long)]
+    hint_counts_refused: bool,
+    /// Requests per window that other clients of the same key send; with concurrency, places that they hold
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    others: u64,
+    /// What varying spans are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
     /// State the limit with every answer (x-ratelimit-*)
     #[arg(long)]
     limit_headers: bool,
@@ -42,13 +57,24 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn serve(args: &Args) -> Result<Exit> {
+    let is_rolling = matches!(args.limiter, Kind::Rolling | Kind::RollingStrict);
+    ensure!(is_rolling || args.tokens.is_none(), "--tokens needs a rolling window\nhint: use --limiter rolling");
+    ensure!(
+        args.limiter == Kind::RollingStrict || !args.hint_counts_refused,
+        "--hint-counts-refused needs refused requests that count\nhint: use --limiter rolling-strict"
+    );
     let model = Model {
         limiter: args.limiter,
         hint: args.hint,
         requests: args.requests,
         window: args.window,
         subwindow: args.subwindow,
+        tokens: args.tokens,
+        hint_counts_refused: args.hint_counts_refused,
+        delay: args.delay,
         latency: args.latency,
+        others: args.others,
+        seed: args.seed,
         limit_headers: args.limit_headers,
         keeps_timeline: false,
     };

@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Requests on the wire at one time [default: 8]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_in_flight: Option<u32>,
-    /// A limit that is known, such as 10/60s: learnt if absent; all hold if repeated
+    /// A limit that is known, such as 10/60s, or 40000tokens/60s: learnt if absent; all hold if repeated
     #[arg(long, value_name = "N/SPAN", value_parser = rate, help_heading = "Limits")]
     limit: Vec<Rate>,
     /// The same, per minute

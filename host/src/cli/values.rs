@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use becalm::server::Spread;
 use becalm::{Rate, Unit};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ZonedDateTime};
@@ -16,12 +17,24 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
     Duration::try_from(span).map_err(|_| "a span of time cannot be negative".into())
 }
 
-/// A limit on requests: `10/60s`.
+/// A span of time, or two with `..` between: from the one to the other.
+pub(crate) fn spread(text: &str) -> Result<Spread, String> {
+    let Some((least, most)) = text.split_once("..") else { return span(text).map(Spread::exactly) };
+    let spread = Spread::between(span(least)?, span(most)?);
+    if spread.least <= spread.most { Ok(spread) } else { Err("the shorter span comes first".into()) }
+}
+
+/// A limit: `10/60s` of requests, `40000tokens/60s` of tokens.
 pub(crate) fn rate(text: &str) -> Result<Rate, String> {
-    let wrong = || "a limit is needed, such as 10/60s (10 requests in any 60 s)".to_string();
+    let wrong = || "a limit is needed, such as 10/60s (10 requests in any 60 s) or 40000tokens/60s".to_string();
     let (amount, window) = text.split_once('/').ok_or_else(wrong)?;
-    let amount = amount.trim().parse().map_err(|_| wrong())?;
-    Ok(Rate { unit: Unit::Requests, amount, window: milliseconds(span(window.trim()).map_err(|_| wrong())?) })
+    let amount = amount.trim();
+    let (amount, unit) = match amount.strip_suffix("tokens") {
+        Some(amount) => (amount.trim_end(), Unit::Tokens),
+        None => (amount, Unit::Requests),
+    };
+    let amount = amount.parse().map_err(|_| wrong())?;
+    Ok(Rate { unit, amount, window: milliseconds(span(window.trim()).map_err(|_| wrong())?) })
 }
 
 /// Milliseconds, as the contract counts time.
@@ -31,9 +44,13 @@ pub(crate) fn milliseconds(span: Duration) -> u64 {
 
 /// The value of `--limit` that says this.
 pub(crate) fn limit_value(rate: &Rate) -> String {
+    let unit = match rate.unit {
+        Unit::Requests => "",
+        Unit::Tokens => "tokens",
+    };
     match rate.window % 1_000 {
-        0 => format!("{}/{}s", rate.amount, rate.window / 1_000),
-        _ => format!("{}/{}ms", rate.amount, rate.window),
+        0 => format!("{}{unit}/{}s", rate.amount, rate.window / 1_000),
+        _ => format!("{}{unit}/{}ms", rate.amount, rate.window),
     }
 }
 
@@ -73,11 +90,11 @@ mod tests {
 
     #[test]
     fn a_limit_is_read_and_written_back() {
-        for text in ["10/60s", "1/500ms", "100/60s"] {
+        for text in ["10/60s", "1/500ms", "40000tokens/60s"] {
             assert_eq!(limit_value(&rate(text).unwrap()), text);
         }
         assert_eq!(limit_value(&rate("10/1m").unwrap()), "10/60s");
-        for wrong in ["10", "10/", "/60s", "ten/60s", "10/60", "-1/60s"] {
+        for wrong in ["10", "10/", "/60s", "ten/60s", "10/60", "-1/60s", "10 requests/60s"] {
             assert!(rate(wrong).is_err(), "{wrong}");
         }
     }
@@ -89,6 +106,14 @@ mod tests {
         assert_eq!(span("0"), Ok(Duration::ZERO));
         assert!(span("-2s").is_err());
         assert!(span("soon").is_err());
+    }
+
+    #[test]
+    fn a_spread_is_one_span_or_two() {
+        let (least, most) = (Duration::ZERO, Duration::from_millis(300));
+        assert_eq!(spread("0..300ms"), Ok(Spread::between(least, most)));
+        assert_eq!(spread("300ms"), Ok(Spread::exactly(most)));
+        assert!(spread("300ms..0").is_err());
     }
 
     #[test]

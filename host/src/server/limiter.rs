@@ -1,24 +1,33 @@
 //! The limiters, exact to the millisecond. Time comes in as an argument.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::window::Window;
 use super::{Kind, Model};
 
 /// What a limiter says to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decision {
-    /// Absent: admitted. Else refused, and a slot is free after that.
+    /// Absent: admitted. Else refused, and there is room after that.
     pub(super) hint: Option<Duration>,
-    /// Slots left after this request.
+    /// The budget of requests.
+    pub(super) requests: Budget,
+    /// The budget of tokens, where there is one.
+    pub(super) tokens: Option<Budget>,
+}
+
+/// The state of a budget after a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Budget {
+    pub(super) amount: u64,
     pub(super) remaining: u64,
-    /// When there will be one more.
+    /// When there will be more.
     pub(super) reset: Duration,
 }
 
 #[derive(Debug)]
 pub(super) enum Limiter {
-    Rolling { amount: u64, window_ms: u64, refused_count: bool, taken: VecDeque<u64> },
+    Rolling { requests: Window, tokens: Option<Window>, refused_count: bool, hint_counts_refused: bool },
     Fixed { amount: u64, window_ms: u64, window: u64, used: u64 },
     Crowd { amount: u64 },
     Bucket { amount: u64, window_ms: u64, level: u64, at_ms: u64 },
@@ -28,7 +37,12 @@ pub(super) enum Limiter {
 impl Limiter {
     pub(super) fn new(model: &Model) -> Self {
         let (amount, window_ms) = rate(model);
-        let rolling = |refused_count| Self::Rolling { amount, window_ms, refused_count, taken: VecDeque::new() };
+        let rolling = |refused_count| Self::Rolling {
+            requests: Window::new(amount, window_ms),
+            tokens: model.tokens.map(|tokens| Window::new(tokens, window_ms)),
+            refused_count,
+            hint_counts_refused: model.hint_counts_refused,
+        };
         match model.limiter {
             Kind::Rolling => rolling(false),
             Kind::RollingStrict => rolling(true),
@@ -40,14 +54,13 @@ impl Limiter {
         }
     }
 
-    /// A request arrives while so many are being answered.
-    pub(super) fn arrive(&mut self, now_ms: u64, in_flight: u64) -> Decision {
+    /// A request for so many tokens arrives while so many are being answered.
+    pub(super) fn arrive(&mut self, now_ms: u64, tokens: u64, in_flight: u64) -> Decision {
         match self {
-            Self::Rolling { amount, window_ms, refused_count, taken } => {
-                while taken.front().is_some_and(|at| at + *window_ms <= now_ms) {
-                    taken.pop_front();
-                }
-                rolling(taken, *amount, *window_ms, *refused_count, now_ms)
+            Self::Rolling { requests, tokens: budget, refused_count, hint_counts_refused } => {
+                let mut windows = vec![(requests, 1)];
+                windows.extend(budget.as_mut().map(|window| (window, tokens)));
+                rolling(&mut windows, *refused_count, *hint_counts_refused, now_ms)
             }
             Self::Bucket { amount, window_ms, level, at_ms } => {
                 let refilled = (now_ms - *at_ms).saturating_mul(*amount);
@@ -60,18 +73,40 @@ impl Limiter {
                 if std::mem::replace(window, current) != current {
                     *used = 0;
                 }
-                let reset = Duration::from_millis((current + 1) * *window_ms - now_ms);
+                let reset = (current + 1) * *window_ms - now_ms;
                 let is_admitted = *used < *amount;
                 *used += u64::from(is_admitted);
-                Decision { hint: (!is_admitted).then_some(reset), remaining: *amount - *used, reset }
+                decision((!is_admitted).then_some(reset), *amount, *amount - *used, reset)
             }
             Self::Crowd { amount } => {
                 let is_admitted = in_flight < *amount;
-                let remaining = amount.saturating_sub(in_flight + 1);
-                Decision { hint: (!is_admitted).then_some(Duration::ZERO), remaining, reset: Duration::ZERO }
+                decision((!is_admitted).then_some(0), *amount, amount.saturating_sub(in_flight + 1), 0)
             }
-            Self::Unlimited => Decision { hint: None, remaining: u64::MAX, reset: Duration::ZERO },
+            Self::Unlimited => decision(None, u64::MAX, u64::MAX, 0),
         }
+    }
+    /// When a request for so many tokens would be admitted, that instant or later; nothing if never.
+    pub(super) fn has_room_at(&mut self, now_ms: u64, tokens: u64) -> Option<u64> {
+        let wait = match self {
+            Self::Rolling { requests, tokens: budget, .. } => {
+                requests.advance(now_ms);
+                let requests = requests.wait(now_ms, 1).unwrap_or(0);
+                budget.as_mut().map_or(requests, |window| {
+                    window.advance(now_ms);
+                    window.wait(now_ms, tokens).unwrap_or(0).max(requests)
+                })
+            }
+            Self::Bucket { amount, window_ms, level, at_ms } => {
+                let level = *level + (now_ms - *at_ms).saturating_mul(*amount);
+                window_ms.saturating_sub(level).div_ceil(*amount)
+            }
+            Self::Fixed { amount, window_ms, window, used } => {
+                let is_full = *window == now_ms / *window_ms && *used >= *amount;
+                if is_full { *window_ms - now_ms % *window_ms } else { 0 }
+            }
+            Self::Crowd { .. } | Self::Unlimited => 0,
+        };
+        now_ms.checked_add(wait)
     }
 }
 
@@ -85,17 +120,33 @@ fn rate(model: &Model) -> (u64, u64) {
     }
 }
 
-fn rolling(taken: &mut VecDeque<u64>, amount: u64, window_ms: u64, refused_count: bool, now_ms: u64) -> Decision {
-    let used = taken.len() as u64;
-    let is_admitted = used < amount;
-    if is_admitted || refused_count {
-        taken.push_back(now_ms);
+/// Every window has to have room; the hint is the longest wait.
+fn rolling(
+    windows: &mut [(&mut Window, u64)],
+    refused_count: bool,
+    hint_counts_refused: bool,
+    now_ms: u64,
+) -> Decision {
+    windows.iter_mut().for_each(|(window, _)| window.advance(now_ms));
+    let wait =
+        |windows: &[(&mut Window, u64)]| windows.iter().filter_map(|(window, cost)| window.wait(now_ms, *cost)).max();
+    let mut hint = wait(windows);
+    if hint.is_none() || refused_count {
+        windows.iter_mut().for_each(|(window, cost)| window.take(now_ms, *cost));
     }
-    // With more in the window than the limit allows, so many have to leave until there is room again.
-    let excess = usize::try_from(used.saturating_sub(amount)).unwrap_or(usize::MAX);
-    let reset = Duration::from_millis(taken.get(excess).map_or(0, |at| at + window_ms - now_ms));
-    let remaining = amount.saturating_sub(used + 1);
-    Decision { hint: (!is_admitted).then_some(reset), remaining, reset }
+    if hint.is_some() && hint_counts_refused {
+        hint = wait(windows);
+    }
+    let budget = |(window, _): &(&mut Window, u64)| Budget {
+        amount: window.amount(),
+        remaining: window.remaining(),
+        reset: Duration::from_millis(window.reset(now_ms)),
+    };
+    Decision {
+        hint: hint.map(Duration::from_millis),
+        requests: budget(&windows[0]),
+        tokens: windows.get(1).map(budget),
+    }
 }
 
 fn bucket(level: &mut u64, amount: u64, window_ms: u64) -> Decision {
@@ -104,8 +155,13 @@ fn bucket(level: &mut u64, amount: u64, window_ms: u64) -> Decision {
         *level -= window_ms;
     }
     let missing = window_ms - *level % window_ms;
-    let reset = Duration::from_millis(missing.div_ceil(amount));
-    Decision { hint: (!is_admitted).then_some(reset), remaining: *level / window_ms, reset }
+    let reset = missing.div_ceil(amount);
+    decision((!is_admitted).then_some(reset), amount, *level / window_ms, reset)
+}
+
+fn decision(hint: Option<u64>, amount: u64, remaining: u64, reset: u64) -> Decision {
+    let requests = Budget { amount, remaining, reset: Duration::from_millis(reset) };
+    Decision { hint: hint.map(Duration::from_millis), requests, tokens: None }
 }
 
 #[cfg(test)]
@@ -117,7 +173,7 @@ mod tests {
     }
 
     fn hints(limiter: &mut Limiter, arrivals: &[u64]) -> Vec<Option<u64>> {
-        arrivals.iter().map(|at| limiter.arrive(*at, 0).hint.map(|hint| hint.as_millis() as u64)).collect()
+        arrivals.iter().map(|at| limiter.arrive(*at, 1, 0).hint.map(|hint| hint.as_millis() as u64)).collect()
     }
 
     #[test]
@@ -139,6 +195,26 @@ mod tests {
     }
 
     #[test]
+    fn a_hint_may_count_the_request_that_it_refuses() {
+        let model = Model { limiter: Kind::RollingStrict, requests: 2, hint_counts_refused: true, ..Model::default() };
+        let mut limiter = Limiter::new(&model);
+        assert_eq!(hints(&mut limiter, &[0, 1_000, 2_000, 61_000]), [None, None, Some(59_000), None]);
+    }
+
+    #[test]
+    fn tokens_are_reserved_beside_requests() {
+        let model = Model { requests: 3, tokens: Some(100), ..Model::default() };
+        let mut limiter = Limiter::new(&model);
+        let mut hint = |at, tokens| limiter.arrive(at, tokens, 0).hint.map(|hint| hint.as_millis() as u64);
+        assert_eq!(hint(0, 60), None);
+        assert_eq!(hint(1_000, 50), Some(59_000), "it has to wait for tokens");
+        assert_eq!(hint(2_000, 40), None);
+        assert_eq!(hint(60_000, 60), None);
+        assert_eq!(hint(60_000, 0), None);
+        assert_eq!(hint(60_000, 0), Some(2_000), "it has to wait for a request");
+    }
+
+    #[test]
     fn a_bucket_starts_full_and_refills_evenly() {
         let mut limiter = limiter(Kind::TokenBucket);
         assert_eq!(
@@ -156,8 +232,8 @@ mod tests {
     #[test]
     fn a_crowd_is_counted_by_who_is_there() {
         let mut limiter = limiter(Kind::Concurrency);
-        assert_eq!(limiter.arrive(0, 1).hint, None);
-        assert!(limiter.arrive(0, 2).hint.is_some());
+        assert_eq!(limiter.arrive(0, 1, 1).hint, None);
+        assert!(limiter.arrive(0, 1, 2).hint.is_some());
     }
 
     #[test]

@@ -4,12 +4,13 @@
 mod in_process;
 mod limiter;
 mod listen;
+mod model;
 mod reply;
 mod stats;
+mod window;
 
-use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -18,125 +19,26 @@ use tokio::time::{Instant, sleep};
 pub use self::in_process::InProcess;
 use self::limiter::{Decision, Limiter};
 pub use self::listen::Listening;
+pub use self::model::{HINTS, HintForm, KINDS, Kind, Model, Spread};
 pub use self::stats::{Arrival, Stats};
-
-/// What a server is like.
-#[derive(Clone, Debug)]
-pub struct Model {
-    /// How it limits.
-    pub limiter: Kind,
-    /// What it says on a refusal about when to come back.
-    pub hint: HintForm,
-    /// Requests per window.
-    pub requests: u64,
-    /// The window.
-    pub window: Duration,
-    /// Enforce the same rate per this shorter window: 60 per 60 s become 1 per 1 s.
-    pub subwindow: Option<Duration>,
-    /// How long an answer takes; refusals come at once.
-    pub latency: Duration,
-    /// Whether every answer carries `x-ratelimit-*`.
-    pub limit_headers: bool,
-    /// Whether every arrival is remembered, see [`Server::timeline`].
-    pub keeps_timeline: bool,
-}
-
-/// How a server limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A request is admitted if fewer than `requests` were admitted in the window before it.
-    Rolling,
-    /// The same, and refused requests count too.
-    RollingStrict,
-    /// Full at the start, refilled evenly.
-    TokenBucket,
-    /// Windows that follow each other by the clock.
-    FixedWindow,
-    /// So many requests at one time; the window means nothing.
-    Concurrency,
-    /// No limit.
-    None,
-}
-
-/// How a refusal says when to come back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HintForm {
-    /// `Retry-After` in whole seconds, rounded up.
-    Seconds,
-    /// `Retry-After` as HTTP-date, rounded up to the second, with the server's `Date` beside.
-    Date,
-    /// `retry-after-ms`.
-    Milliseconds,
-    /// Not at all.
-    None,
-}
-
-/// The kinds of limiter, by name.
-pub const KINDS: [(&str, Kind); 6] = [
-    ("rolling", Kind::Rolling),
-    ("rolling-strict", Kind::RollingStrict),
-    ("token-bucket", Kind::TokenBucket),
-    ("fixed-window", Kind::FixedWindow),
-    ("concurrency", Kind::Concurrency),
-    ("none", Kind::None),
-];
-
-/// The forms of hint, by name.
-pub const HINTS: [(&str, HintForm); 4] = [
-    ("seconds", HintForm::Seconds),
-    ("date", HintForm::Date),
-    ("ms", HintForm::Milliseconds),
-    ("none", HintForm::None),
-];
-
-impl Default for Model {
-    /// The provider of the reference job: 10 requests in a rolling minute.
-    fn default() -> Self {
-        Self {
-            limiter: Kind::Rolling,
-            hint: HintForm::Seconds,
-            requests: 10,
-            window: Duration::from_secs(60),
-            subwindow: None,
-            latency: Duration::from_secs(1),
-            limit_headers: false,
-            keeps_timeline: false,
-        }
-    }
-}
-
-impl FromStr for Kind {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        by_name(&KINDS, name)
-    }
-}
-
-impl FromStr for HintForm {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        by_name(&HINTS, name)
-    }
-}
-
-fn by_name<Value: Copy>(values: &[(&str, Value)], name: &str) -> Result<Value, String> {
-    let found = values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-    found.ok_or_else(|| format!("one of {}", values.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")))
-}
 
 /// A server at work.
 #[derive(Debug)]
 pub struct Server {
     model: Model,
     started: Instant,
+    /// The wall clock at the start, without its fraction: so the rounding of dates does not depend on it.
+    started_epoch: Duration,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
     limiter: Limiter,
+    /// Requests of others so far.
+    others: u64,
+    /// When the latest of them was sent.
+    others_until: u64,
     stats: Stats,
     timeline: Vec<Arrival>,
 }
@@ -144,8 +46,16 @@ struct State {
 impl Server {
     /// A server whose time begins now.
     pub fn new(model: Model) -> Self {
-        let state = State { limiter: Limiter::new(&model), stats: Stats::default(), timeline: vec![] };
-        Self { model, started: Instant::now(), state: Mutex::new(state) }
+        let state = State {
+            limiter: Limiter::new(&model),
+            others: 0,
+            others_until: 0,
+            stats: Stats::default(),
+            timeline: vec![],
+        };
+        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let started_epoch = Duration::from_secs(epoch.as_secs());
+        Self { model, started: Instant::now(), started_epoch, state: Mutex::new(state) }
     }
 
     /// The counts so far.
@@ -179,40 +89,85 @@ impl Server {
             Ok(wanted) => wanted,
             Err(refusal) => return *refusal,
         };
-        let (decision, place) = self.arrive();
+        let number = self.sent();
+        sleep(self.model.delay.draw(self.model.seed, number)).await;
+        if let Some(refusal) = self.model.tokens.and_then(|most| wanted.oversize(most)) {
+            return refusal;
+        }
+        // Another stream of draws than the delay's.
+        let latency = self.model.latency.draw(!self.model.seed, number);
+        let (decision, place) = self.arrive(wanted.tokens(), latency);
+        let now = self.started_epoch + self.started.elapsed();
         let mut response = match decision.hint {
-            Some(wait) if self.model.limiter == Kind::Concurrency => reply::crowded(self.model.hint, wait),
-            Some(wait) => reply::refused(self.model.hint, wait),
+            Some(wait) if self.model.limiter == Kind::Concurrency => reply::crowded(self.model.hint, wait, now),
+            Some(wait) => reply::refused(self.model.hint, wait, now),
             None => {
-                sleep(self.model.latency).await;
+                sleep(latency).await;
                 drop(place);
                 wanted.answer()
             }
         };
         if self.model.limit_headers && self.model.limiter != Kind::None {
-            reply::state_budget(response.headers_mut(), self.model.requests, &decision);
+            reply::state_budgets(response.headers_mut(), self.model.requests, &decision);
         }
         response
     }
 
+    /// A request is on its way; it is the one of that number.
+    fn sent(&self) -> u64 {
+        let stats = &mut self.state().stats;
+        stats.sent += 1;
+        stats.sent
+    }
+
     /// Decides whether a request that arrives now is admitted; then it has a place.
-    fn arrive(&self) -> (Decision, Option<Place<'_>>) {
+    fn arrive(&self, tokens: u64, latency: Duration) -> (Decision, Option<Place<'_>>) {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut state = self.state();
-        let in_flight = state.stats.in_flight;
-        let decision = state.limiter.arrive(now, in_flight);
+        self.let_others_in(&mut state, now);
+        let in_flight = state.stats.in_flight + self.others_in_flight();
+        let decision = state.limiter.arrive(now, tokens, in_flight);
         state.stats.received += 1;
         if decision.hint.is_some() {
             state.stats.refused += 1;
         } else {
+            state.stats.tokens += tokens;
             state.stats.in_flight += 1;
             state.stats.max_in_flight = state.stats.max_in_flight.max(state.stats.in_flight);
         }
         if self.model.keeps_timeline {
-            state.timeline.push(Arrival { at_ms: now, admitted: decision.hint.is_none() });
+            let latency_ms = u64::try_from(latency.as_millis()).unwrap_or(u64::MAX);
+            state.timeline.push(Arrival { at_ms: now, admitted: decision.hint.is_none(), latency_ms });
         }
         drop(state);
         (decision, decision.hint.is_none().then(|| Place(self)))
+    }
+
+    /// What other clients sent since the last request: each at some time in its share of the window, and where there is no
+    /// room, as soon as there is.
+    fn let_others_in(&self, state: &mut State, now_ms: u64) {
+        if self.model.others == 0 || self.model.limiter == Kind::Concurrency {
+            return;
+        }
+        let window = u64::try_from(self.model.window.as_millis()).unwrap_or(u64::MAX);
+        let tokens = self.model.tokens.unwrap_or(0) / self.model.requests.max(1);
+        let share =
+            Spread::between(Duration::ZERO, self.model.window / self.model.others.try_into().unwrap_or(u32::MAX));
+        let due = |n: u64| {
+            let within = share.draw(self.model.seed.rotate_left(32), n).as_millis() as u64;
+            n.saturating_mul(window) / self.model.others + within
+        };
+        while due(state.others) <= now_ms {
+            let at = due(state.others).max(state.others_until);
+            let Some(at) = state.limiter.has_room_at(at, tokens).filter(|at| *at <= now_ms) else { return };
+            state.limiter.arrive(at, tokens, 0);
+            (state.others, state.others_until) = (state.others + 1, at);
+        }
+    }
+
+    /// Where places are limited, others hold some all the time.
+    fn others_in_flight(&self) -> u64 {
+        if self.model.limiter == Kind::Concurrency { self.model.others } else { 0 }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

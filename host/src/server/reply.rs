@@ -1,21 +1,22 @@
 //! What a server sends: completions, refusals, errors, in the form of OpenAI-compatible endpoints.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Request, Response, StatusCode};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::HintForm;
-use super::limiter::Decision;
+use super::limiter::{Budget, Decision};
 
 /// A completion that is asked for.
 pub(super) struct Wanted {
     model: String,
     prompt_bytes: usize,
+    max_tokens: u64,
 }
 
 impl Wanted {
@@ -31,7 +32,22 @@ impl Wanted {
         let Some(model) = body.get("model").and_then(Value::as_str) else {
             return Err(error(StatusCode::BAD_REQUEST, "missing_model", "you must provide a model").into());
         };
-        Ok(Self { model: model.into(), prompt_bytes: request.body().len() })
+        let most = ["max_completion_tokens", "max_tokens"].iter().find_map(|name| body.get(*name)?.as_u64());
+        let model = model.into();
+        Ok(Self { model, prompt_bytes: request.body().len(), max_tokens: most.unwrap_or(DEFAULT_MAX_TOKENS) })
+    }
+
+    /// What a limiter reserves for it: its prompt, a token for every four bytes, and all that the answer may take.
+    pub(super) fn tokens(&self) -> u64 {
+        (self.prompt_bytes.div_ceil(4) as u64).saturating_add(self.max_tokens)
+    }
+
+    /// It can never be admitted where a whole window has less.
+    pub(super) fn oversize(&self, most: u64) -> Option<Response<Bytes>> {
+        let message =
+            || format!("Request too large on tokens per min (TPM): Limit {most}, Requested {}.", self.tokens());
+        let is_oversize = self.tokens() > most;
+        is_oversize.then(|| error(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", &message()))
     }
 
     /// The completion; its text says how much was read, so that answers can be told apart.
@@ -60,26 +76,23 @@ impl Wanted {
 }
 
 /// HTTP 429, with the hint in the server's form.
-pub(super) fn refused(form: HintForm, wait: Duration) -> Response<Bytes> {
-    too_many(form, wait, "rate_limit_exceeded", "Rate limit exceeded")
+pub(super) fn refused(form: HintForm, wait: Duration, now: Duration) -> Response<Bytes> {
+    too_many(form, wait, now, "rate_limit_exceeded", "Rate limit exceeded")
 }
 
 /// HTTP 429 for too many requests at one time.
-pub(super) fn crowded(form: HintForm, wait: Duration) -> Response<Bytes> {
-    too_many(form, wait, "concurrency_limit_exceeded", "Too many concurrent requests")
+pub(super) fn crowded(form: HintForm, wait: Duration, now: Duration) -> Response<Bytes> {
+    too_many(form, wait, now, "concurrency_limit_exceeded", "Too many concurrent requests")
 }
 
-fn too_many(form: HintForm, wait: Duration, code: &str, message: &str) -> Response<Bytes> {
+fn too_many(form: HintForm, wait: Duration, now: Duration, code: &str, message: &str) -> Response<Bytes> {
     let mut response = error(StatusCode::TOO_MANY_REQUESTS, code, message);
     let headers = response.headers_mut();
     let ms = wait.as_millis();
     match form {
         HintForm::Seconds => drop(headers.insert(RETRY_AFTER, number(ms.div_ceil(1_000)))),
         HintForm::Date => {
-            // The wall clock matters only as the difference of the two.
-            let now = SystemTime::now();
-            let at = now + Duration::from_millis(u64::try_from(ms).unwrap_or(u64::MAX));
-            headers.extend([(DATE, http_date(now, false)), (RETRY_AFTER, http_date(at, true))]);
+            headers.extend([(DATE, http_date(now.as_secs())), (RETRY_AFTER, http_date((now + wait).as_secs() + 1))]);
         }
         HintForm::Milliseconds => drop(headers.insert("retry-after-ms", number(ms))),
         HintForm::None => {}
@@ -87,12 +100,21 @@ fn too_many(form: HintForm, wait: Duration, code: &str, message: &str) -> Respon
     response
 }
 
-/// The headers that state the budget.
-pub(super) fn state_budget(headers: &mut HeaderMap, amount: u64, decision: &Decision) {
-    headers.insert("x-ratelimit-limit-requests", number(amount));
-    headers.insert("x-ratelimit-remaining-requests", number(decision.remaining));
-    let reset = HeaderValue::try_from(go_duration(decision.reset));
-    headers.extend(reset.ok().map(|value| (http::HeaderName::from_static("x-ratelimit-reset-requests"), value)));
+/// The headers that state the budgets; the amount of requests is the stated one, which may be enforced in smaller parts.
+pub(super) fn state_budgets(headers: &mut HeaderMap, amount: u64, decision: &Decision) {
+    state(headers, "requests", Budget { amount, ..decision.requests });
+    if let Some(tokens) = decision.tokens {
+        state(headers, "tokens", tokens);
+    }
+}
+
+fn state(headers: &mut HeaderMap, unit: &str, budget: Budget) {
+    let Budget { amount, remaining, reset } = budget;
+    let values = [("limit", amount.to_string()), ("remaining", remaining.to_string()), ("reset", go_duration(reset))];
+    headers.extend(values.into_iter().filter_map(|(what, value)| {
+        let name = HeaderName::try_from(format!("x-ratelimit-{what}-{unit}")).ok()?;
+        Some((name, HeaderValue::try_from(value).ok()?))
+    }));
 }
 
 /// An error body as OpenAI sends it.
@@ -109,9 +131,8 @@ pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response<Bytes>
     response
 }
 
-/// RFC 9110 §5.6.7, to the second below or above.
-fn http_date(at: SystemTime, up: bool) -> HeaderValue {
-    let seconds = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() + u64::from(up);
+/// RFC 9110 §5.6.7
+fn http_date(seconds: u64) -> HeaderValue {
     let at = Timestamp::from_second(i64::try_from(seconds).unwrap_or(0)).unwrap_or_default();
     let text = at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("0"))
@@ -130,3 +151,6 @@ fn go_duration(span: Duration) -> String {
         _ => format!("{minutes}m{}s", ms as f64 / 1_000.0),
     }
 }
+
+/// Where a request does not say how long the answer may be.
+const DEFAULT_MAX_TOKENS: u64 = 16;

@@ -5,6 +5,8 @@ use serde::Serialize;
 /// Counts since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
+    /// Completion requests that set out; where there is a delay, some may still be on their way.
+    pub sent: u64,
     /// Completion requests that arrived.
     pub received: u64,
     /// Requests that were admitted and are over: answered, or given up by the client.
@@ -15,6 +17,8 @@ pub struct Stats {
     pub in_flight: u64,
     /// The most that were being answered at one time.
     pub max_in_flight: u64,
+    /// Tokens that were reserved for the admitted requests.
+    pub tokens: u64,
     /// TCP connections that were accepted.
     pub connections: u64,
 }
@@ -26,4 +30,6 @@ pub struct Arrival {
     pub at_ms: u64,
     /// Whether it was admitted.
     pub admitted: bool,
+    /// How long its answer takes, if it was.
+    pub latency_ms: u64,
 }
