@@ -28,12 +28,14 @@ enum Probe {
     Needed,
     /// It is on the wire.
     Out,
+    /// It was answered: so many more may follow before one of them is answered too.
+    Few(u8),
 }
 
 impl Gate {
     /// When the next request may pass; nothing while a probe is out.
     pub(crate) fn opens_at(&self) -> Option<Tick> {
-        (self.probe != Probe::Out).then_some(self.opens_at)
+        (!matches!(self.probe, Probe::Out | Probe::Few(0))).then_some(self.opens_at)
     }
 
     /// The wave that a request sent now belongs to.
@@ -82,26 +84,35 @@ impl Gate {
 
     /// A request passed.
     pub(crate) fn pass(&mut self) {
-        if self.probe == Probe::Needed {
-            self.probe = Probe::Out;
-        }
+        self.probe = match self.probe {
+            Probe::Needed => Probe::Out,
+            Probe::Few(left) => Probe::Few(left.saturating_sub(1)),
+            other => other,
+        };
     }
 
     /// A request sent in that wave was answered: the endpoint admits again.
     pub(crate) fn answered(&mut self, wave: u32) {
+        self.streak = 0;
         if self.is_news(wave) {
-            self.probe = Probe::Unneeded;
-            self.streak = 0;
+            self.probe = match self.probe {
+                Probe::Needed | Probe::Out => Probe::Few(FEW),
+                Probe::Few(FEW) | Probe::Unneeded | Probe::Few(_) => Probe::Unneeded,
+            };
         }
     }
 
     /// A request sent in that wave ended without telling; if it was the probe, another has to go.
     pub(crate) fn missed(&mut self, wave: u32) {
-        if self.is_news(wave) && self.probe == Probe::Out {
+        if self.is_news(wave) && matches!(self.probe, Probe::Out | Probe::Few(0)) {
             self.probe = Probe::Needed;
         }
     }
 }
+
+/// One answer may be the one token of a bucket that is refilled slowly. A second step costs one answer's time, and saves
+/// refusals where there was only one.
+const FEW: u8 = 2;
 
 #[cfg(test)]
 mod tests {

@@ -52,6 +52,16 @@ pub enum Unit {
     Tokens,
 }
 
+impl Unit {
+    /// What a request with so many tokens takes.
+    pub(crate) const fn cost(self, tokens: u64) -> u64 {
+        match self {
+            Self::Requests => 1,
+            Self::Tokens => tokens,
+        }
+    }
+}
+
 /// A setting that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsError {

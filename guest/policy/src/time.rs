@@ -125,6 +125,14 @@ impl Add for Delay {
     }
 }
 
+impl Sub for Delay {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
 impl Add<Delay> for Epoch {
     type Output = Self;
 

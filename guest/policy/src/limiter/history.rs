@@ -19,6 +19,13 @@ pub(crate) struct Sent {
     pub(crate) refused_at: Option<Tick>,
 }
 
+impl Sent {
+    /// What it takes of a limit.
+    pub(crate) const fn cost(&self, unit: Unit) -> u64 {
+        unit.cost(self.tokens)
+    }
+}
+
 impl History {
     pub(crate) fn sent(&mut self, ticket: Ticket, at: Tick, tokens: u64) {
         if self.0.len() == MOST_ENTRIES {
@@ -43,7 +50,7 @@ impl History {
     pub(crate) fn explain(&self, refused: Ticket, hint: Delay, now: Tick) -> Option<Rate> {
         let horizon = hint.max(HORIZON);
         let (oldest, amount) = self.admitted(refused, horizon, now)?;
-        Some(Rate { unit: Unit::Requests, amount, window: hint + now.since(oldest) })
+        Some(Rate { unit: Unit::Requests, amount, window: usual_near(hint + now.since(oldest)) })
     }
 
     /// The same where the endpoint gave no hint. The window is longer than the time from the oldest to the last request
@@ -57,25 +64,25 @@ impl History {
         Some(Rate { unit: Unit::Requests, amount, window: usual.unwrap_or(most) })
     }
 
-    /// Of the `used` latest requests up to this one that were admitted, the oldest; the oldest of all if there are fewer.
-    pub(crate) fn oldest_of(&self, used: u64, last: Ticket) -> Option<Tick> {
-        let used = usize::try_from(used).ok()?;
-        let admitted = self.iter().rev().filter(|sent| sent.ticket <= last && sent.refused_at.is_none());
-        admitted.take(used).last().map(|sent| sent.at)
+    /// Of the latest requests up to this one that were admitted and took so much, the oldest; nothing if they took less.
+    pub(crate) fn oldest_of(&self, unit: Unit, used: u64, last: Ticket) -> Option<Tick> {
+        let mut taken = 0;
+        let mut admitted = self.iter().rev().filter(|sent| sent.ticket <= last && sent.refused_at.is_none());
+        admitted.find_map(|sent| {
+            taken += sent.cost(unit);
+            (taken >= used).then_some(sent.at)
+        })
     }
 
-    /// How many requests, up to this one, were in the window that ended when it was sent, if they were not refused.
-    pub(crate) fn used_at(&self, last: Ticket, window: Delay) -> Option<u64> {
-        let end = self.index(last).map(|index| self.0[index].at)?;
-        let before = self.iter().rev().skip_while(|sent| sent.ticket > last);
-        let inside = before.take_while(|sent| sent.at + window > end);
-        Some(inside.filter(|sent| sent.refused_at.is_none()).count() as u64)
-    }
-
-    /// How many of the requests sent since then were not refused.
-    pub(crate) fn admitted_since(&self, since: Tick) -> u64 {
-        let recent = self.iter().rev().take_while(|sent| sent.at >= since);
+    /// How many of the requests from this one on, sent since then, were not refused.
+    pub(crate) fn admitted_since(&self, since: Tick, first: Ticket) -> u64 {
+        let recent = self.iter().rev().take_while(|sent| sent.at >= since && sent.ticket >= first);
         recent.filter(|sent| sent.refused_at.is_none()).count() as u64
+    }
+
+    /// When this request was sent, if it is still remembered.
+    pub(crate) fn sent_at(&self, ticket: Ticket) -> Option<Tick> {
+        self.index(ticket).map(|index| self.0[index].at)
     }
 
     fn index(&self, ticket: Ticket) -> Option<usize> {
@@ -91,6 +98,17 @@ impl History {
     }
 }
 
+/// Hints are rounded up, dates by up to two seconds, so a window comes out too long, or a little too short where requests
+/// were not on their way for the same time; if there is a usual one so near, it is that.
+pub(crate) fn usual_near(window: Delay) -> Delay {
+    let above = ROUNDING.min(window.divided_by(20));
+    let below = window.divided_by(100);
+    let is_near = |usual: &Delay| window <= *usual + above && *usual <= window + below;
+    USUAL_WINDOWS.iter().copied().find(is_near).unwrap_or(window)
+}
+
+/// `Date` is rounded down, the date in `Retry-After` up.
+const ROUNDING: Delay = Delay::from_secs(2);
 /// Without a longer hint, requests older than this are not blamed for a refusal: a minute is the window that most
 /// providers state.
 const HORIZON: Delay = Delay::from_secs(60);

@@ -1,5 +1,6 @@
 //! One limit: its rate, where that was learnt, and the log that keeps to it.
 
+use crate::limiter::growth::Growth;
 use crate::limiter::history::History;
 use crate::limiter::rolling_log::{RollingLog, Ticket};
 use crate::settings::{Rate, Unit};
@@ -32,77 +33,95 @@ pub(crate) struct Enforced {
     log: RollingLog,
     /// How much later than by the log a request goes, because it may reach the server earlier than the one before.
     margin: Delay,
-    /// The first request that this limit could hold back.
+    /// The first request that this limit could hold back, or that was sent after the latest refusal; what was sent before
+    /// tells nothing new.
     since: Ticket,
+    /// What was sent before this, and not known to be refused, is the evidence for its amount, which was larger before.
+    evidence: Evidence,
+    /// The longest time to a reset that the endpoint stated: the window is no shorter.
+    longest_reset: Delay,
+    /// The first request that it did hold back, and when: by then there was no more room than the endpoint gives lastingly.
+    held_since: Option<(Ticket, Tick)>,
+    /// A window of one request cannot hold fewer; it may become half as long again.
+    learnt_window: Delay,
     growth: Growth,
 }
 
-/// A learnt limit tries one more after clean windows; each try that is refused doubles how many it takes.
-#[derive(Debug)]
-struct Growth {
-    clean_since: Tick,
-    clean_windows: u64,
-    was_full: bool,
-    is_trying: bool,
+#[derive(Clone, Copy, Debug)]
+struct Evidence {
+    before: Ticket,
+    most: u64,
 }
 
 impl Enforced {
-    pub(crate) fn new(limit: Limit, since: Ticket, now: Tick, history: &History) -> Self {
+    pub(crate) fn new(limit: Limit, evidence_before: Ticket, since: Ticket, now: Tick, history: &History) -> Self {
         let mut log = RollingLog::default();
         for sent in history.iter() {
-            log.enter(sent.ticket, sent.at, cost(limit.rate.unit, sent.tokens));
+            log.enter(sent.ticket, sent.at, sent.cost(limit.rate.unit));
             if let Some(refused_at) = sent.refused_at {
                 log.refuse(sent.ticket, refused_at);
             }
         }
-        let margin = MOST_MARGIN.min(limit.rate.window.divided_by(20));
-        let growth = Growth { clean_since: now, clean_windows: 1, was_full: false, is_trying: false };
-        Self { limit, log, margin, since, growth }
+        let margin = MOST_MARGIN.min(limit.rate.window.divided_by(170));
+        let growth = Growth::new(now);
+        let learnt_window = limit.rate.window;
+        let evidence = Evidence { before: evidence_before, most: limit.rate.amount };
+        let longest_reset = Delay::ZERO;
+        Self { limit, log, margin, since, evidence, longest_reset, held_since: None, learnt_window, growth }
     }
 
-    /// When a request with so many tokens may go; never if it is larger than the limit.
-    pub(crate) fn allows_at(&mut self, now: Tick, tokens: u64) -> Option<Tick> {
-        let cost = cost(self.limit.rate.unit, tokens);
+    /// When a request with so many tokens may go, which would be the one of that ticket; never if it is larger than the
+    /// limit.
+    pub(crate) fn allows_at(&mut self, now: Tick, ticket: Ticket, tokens: u64) -> Option<Tick> {
+        let cost = self.limit.rate.unit.cost(tokens);
         let room = self.limit.rate.amount.checked_sub(cost)?;
         let window = self.limit.rate.window + self.margin;
         self.log.forget(now, window);
         let at = self.log.frees(self.log.used().saturating_sub(room), window);
-        self.growth.was_full |= at > now;
+        if at > now {
+            self.growth.full();
+            self.held_since.get_or_insert((ticket, now));
+        }
         Some(at)
     }
 
     pub(crate) fn sent(&mut self, ticket: Ticket, now: Tick, tokens: u64) {
-        self.log.enter(ticket, now, cost(self.limit.rate.unit, tokens));
+        self.log.enter(ticket, now, self.limit.rate.unit.cost(tokens));
     }
 
-    /// A request was answered. Says whether the limit grew.
-    pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>) -> bool {
+    /// A request was answered, and so many documents have still to go. Says whether the limit grew.
+    pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>, queued: usize) -> bool {
         if let (Unit::Tokens, Some(tokens)) = (self.limit.rate.unit, tokens) {
-            self.log.correct(ticket, tokens);
+            self.log.raise(ticket, tokens);
         }
-        let clean = self.limit.rate.window.max(SHORTEST_CLEAN).times(self.growth.clean_windows);
-        let may_grow = self.limit.source == LimitSource::Refusals && self.growth.was_full;
-        if !may_grow || now.since(self.growth.clean_since) < clean {
-            return false;
-        }
-        self.limit.rate.amount += 1;
-        self.growth = Growth { clean_since: now, was_full: false, is_trying: true, ..self.growth };
-        true
+        // A try that is refused may cost a slot; for the last few documents it brings nothing.
+        let is_worth_it = queued as u64 >= self.limit.rate.amount.min(MANY);
+        let grown = if self.limit.source == LimitSource::Refusals && is_worth_it {
+            self.growth.grow(self.limit.rate, now)
+        } else {
+            None
+        };
+        self.limit.rate = grown.unwrap_or(self.limit.rate);
+        grown.is_some()
     }
 
-    /// A request was refused. Says whether the limit changed.
-    pub(crate) fn refused(&mut self, ticket: Ticket, now: Tick, history: &History) -> bool {
-        let explained = self.log.followed_a_refusal(ticket);
+    /// A request was refused that this limit had let go; `next` is the next that will be sent. Says how that is explained.
+    pub(crate) fn refused(&mut self, ticket: Ticket, next: Ticket, now: Tick) -> Explanation {
+        let Rate { amount, window, .. } = self.limit.rate;
+        let explained = self.log.is_full_with_refusals(ticket, amount, window);
         self.log.refuse(ticket, now);
         if ticket < self.since {
-            return false;
+            return Explanation::Old;
         }
+        self.since = next;
         if explained {
             self.log.count_refusals();
-        } else {
+            return Explanation::RefusalsCount;
+        }
+        if !self.growth.is_trying() {
             self.margin = (self.margin + self.margin).min(self.limit.rate.window.divided_by(4));
         }
-        self.limit.source == LimitSource::Refusals && self.fall_back(now, history)
+        Explanation::None
     }
 
     /// A request was refused for another reason.
@@ -110,43 +129,84 @@ impl Enforced {
         self.log.refuse(ticket, now);
     }
 
-    /// Refused requests take slots, as far as is known; so a try to grow costs one, and is made more rarely. A limit that
-    /// was set is kept to as it is.
+    /// Refused requests take slots, as far as is known. A limit that was set is kept to as it is.
     pub(crate) fn count_refusals(&mut self) {
         if self.limit.source == LimitSource::Refusals {
             self.log.count_refusals();
-            self.growth.clean_windows = self.growth.clean_windows.max(RARE);
         }
     }
 
-    /// Falls back to what was really admitted in the last window.
-    fn fall_back(&mut self, now: Tick, history: &History) -> bool {
-        let amount = history.admitted_since(now - self.limit.rate.window).clamp(1, self.limit.rate.amount);
-        let clean_windows = self.growth.clean_windows * if self.growth.is_trying { 2 } else { 1 };
-        self.growth = Growth { clean_since: now, clean_windows, was_full: false, is_trying: false };
+    /// What is left of this one beside others who use the key too, as a limit of its own.
+    pub(crate) fn share(&self, next: Ticket, now: Tick, history: &History) -> Self {
+        let most = self.limit.rate.amount;
+        let rate = Rate { amount: self.admitted(now, history).min(most), ..self.limit.rate };
+        let limit = Limit { rate, source: LimitSource::Refusals };
+        let share = Self::new(limit, next, next, now, history);
+        Self { evidence: Evidence { before: next, most }, held_since: self.held_since, ..share }
+    }
+
+    /// A request that was counted as admitted turns out to have been refused. Says whether that changes the limit.
+    pub(crate) fn discount(&mut self, ticket: Ticket, now: Tick, history: &History) -> bool {
+        if ticket >= self.evidence.before {
+            return false;
+        }
+        let amount = self.admitted(now, history).min(self.evidence.most);
         core::mem::replace(&mut self.limit.rate.amount, amount) != amount
     }
 
-    /// The endpoint states it anew. Says whether that changes it. A window is seen too long rather than too short, by the
-    /// time that the answer took, so the shortest holds; but if more is used than this log knows of, it was too short.
-    pub(crate) fn restate(&mut self, amount: u64, window: Option<Delay>, is_too_short: bool) -> bool {
+    /// What was really admitted in the last window; if it was full for the first time a while ago, only what was sent
+    /// since, if that is anything: what came before was the room of an endpoint that had been idle.
+    pub(crate) fn admitted(&self, now: Tick, history: &History) -> u64 {
+        let window = self.limit.rate.window;
+        let admitted = |first| history.admitted_since(now - window, first);
+        let held = self.held_since.filter(|(_, held_at)| now.since(*held_at) >= window.divided_by(2));
+        let since_held = held.map(|(ticket, _)| admitted(ticket)).filter(|admitted| *admitted > 0);
+        since_held.unwrap_or_else(|| admitted(0)).max(1)
+    }
+
+    /// A learnt limit falls back to what was before its try to grow, else to what is really admitted. Says whether that
+    /// changes it.
+    pub(crate) fn fall_back(&mut self, now: Tick, history: &History) -> bool {
+        let known = self.limit.rate;
+        let amount = self.admitted(now, history).min(known.amount);
+        let before = self.growth.fail(now);
+        let has_margin = self.margin < known.window.divided_by(4);
+        let is_single = amount == 1 && known.amount == 1 && !has_margin;
+        let longest = self.learnt_window + self.learnt_window.divided_by(2);
+        let longer = (known.window + known.window.divided_by(4)).min(longest).max(known.window);
+        let window = if is_single { longer } else { known.window };
+        let rate = before.unwrap_or(Rate { amount, window, ..known });
+        self.evidence = Evidence { before: if before.is_some() { 0 } else { self.since }, most: known.amount };
+        core::mem::replace(&mut self.limit.rate, rate) != rate
+    }
+
+    /// The endpoint states it anew. Says whether that changes it. Where others use the key too, a window is seen too long
+    /// rather than too short, so one that is clearly shorter holds, if it is not shorter than a reset.
+    pub(crate) fn restate(&mut self, amount: u64, window: Option<Delay>, reset: Delay) -> bool {
         let known = self.limit.rate.window;
-        let window = window.map_or(known, |window| if is_too_short { window.max(known) } else { window.min(known) });
+        self.longest_reset = self.longest_reset.max(reset);
+        let window = window
+            .map(|window| window.max(self.longest_reset))
+            .filter(|window| *window + known.divided_by(10) < known)
+            .unwrap_or(known);
         let rate = Rate { amount, window, ..self.limit.rate };
         core::mem::replace(&mut self.limit.rate, rate) != rate
     }
 }
 
-const fn cost(unit: Unit, tokens: u64) -> u64 {
-    match unit {
-        Unit::Requests => 1,
-        Unit::Tokens => tokens,
-    }
+/// Why a request was refused that the log had cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Explanation {
+    /// It was sent before the limit was known as it is now.
+    Old,
+    /// The endpoint counts the requests that it refuses.
+    RefusalsCount,
+    /// There is less room than the limit says.
+    None,
 }
 
-/// A short window is clean soon; tries to grow that are refused cost more than they bring.
-const SHORTEST_CLEAN: Delay = Delay::from_secs(60);
-/// Clean windows before the first try to grow, where a try costs a slot.
-const RARE: u64 = 4;
-/// With 0–300 ms of network delay, stamps without a margin cost 303 s instead of 244 s on the reference job.
-const MOST_MARGIN: Delay = Delay::from_ms(250);
+/// A caller may feed documents in small numbers.
+const MANY: u64 = 64;
+/// With 0–300 ms of network delay, stamps without a margin cost 303 s instead of 244 s on the reference job, and a margin
+/// of 250 ms lets refusals through.
+const MOST_MARGIN: Delay = Delay::from_ms(350);

@@ -1,18 +1,20 @@
 //! When the next request may go so that no limit is passed: limits that were set, else those that the endpoint states,
 //! else those that explain its refusals.
 
+mod growth;
 mod history;
 mod limit;
 mod rolling_log;
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::hints::Budget;
 use crate::settings::{Rate, Settings, Unit};
 use crate::time::{Delay, Tick};
 
-use self::history::{History, USUAL_WINDOWS};
-use self::limit::Enforced;
+use self::history::{History, USUAL_WINDOWS, usual_near};
+use self::limit::{Enforced, Explanation};
 pub use self::limit::{Limit, LimitSource};
 pub(crate) use self::rolling_log::Ticket;
 
@@ -26,6 +28,10 @@ pub(crate) struct Limiter {
     next_ticket: Ticket,
     /// A refusal without a hint that no limit explains yet.
     unexplained: Option<(Ticket, Tick)>,
+    /// What the endpoint states budgets of.
+    stated: Vec<Unit>,
+    /// The same where the statement cannot be.
+    distrusted: Vec<Unit>,
 }
 
 /// When a request may go.
@@ -48,9 +54,11 @@ impl Limiter {
             last_sent_at: None,
             next_ticket: 0,
             unexplained: None,
+            stated: Vec::new(),
+            distrusted: Vec::new(),
         };
         for rate in &settings.rates {
-            limiter.add(Limit { rate: *rate, source: LimitSource::Settings }, Tick::default());
+            limiter.add(Limit { rate: *rate, source: LimitSource::Settings }, 0, Tick::default());
         }
         limiter
     }
@@ -60,11 +68,6 @@ impl Limiter {
         self.limits.iter().map(|enforced| enforced.limit)
     }
 
-    /// Whether the limit on requests is known from a better source than refusals.
-    pub(crate) fn is_sure(&self) -> bool {
-        self.limits().any(|limit| limit.rate.unit == Unit::Requests && limit.source != LimitSource::Refusals)
-    }
-
     /// When a request with so many tokens may go.
     pub(crate) fn permit(&mut self, now: Tick, tokens: u64) -> Permit {
         let paced = self.last_sent_at.map_or(now, |last| last + self.pace);
@@ -72,7 +75,7 @@ impl Limiter {
         let mut latest = now.max(paced);
         for enforced in &mut self.limits {
             let rate = enforced.limit.rate;
-            match enforced.allows_at(now, tokens) {
+            match enforced.allows_at(now, self.next_ticket, tokens) {
                 None => return Permit::Never(rate),
                 Some(at) if at > latest => (latest, permit) = (at, Permit::Wait(at, Some(rate))),
                 Some(_) => {}
@@ -93,17 +96,17 @@ impl Limiter {
         ticket
     }
 
-    /// A request was answered, and took so many tokens. Returns what was learnt.
-    pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>) -> Option<Limit> {
+    /// A request was answered, and took so many tokens; so many documents have still to go. Returns what was learnt.
+    pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>, queued: usize) -> Option<Limit> {
         let mut learnt = None;
         for enforced in &mut self.limits {
-            if enforced.answered(ticket, now, tokens) {
+            if enforced.answered(ticket, now, tokens, queued) {
                 learnt = Some(enforced.limit);
             }
         }
         if let Some((refused, refused_at)) = self.unexplained.take_if(|(refused, _)| *refused < ticket) {
             let rate = self.history.explain_by_answer(refused, refused_at, ticket);
-            learnt = self.learn(rate, now).or(learnt);
+            learnt = self.learn(rate, refused, now).or(learnt);
             // Whether refused requests took slots is not known either; what was found holds if they did.
             self.limits.iter_mut().for_each(Enforced::count_refusals);
         }
@@ -113,20 +116,43 @@ impl Limiter {
     /// A request was refused, with the endpoint's hint. Returns what was learnt.
     pub(crate) fn refused(&mut self, ticket: Ticket, hint: Option<Delay>, now: Tick) -> Option<Limit> {
         self.history.refused(ticket, now);
-        let mut learnt = None;
+        let mut explanations = vec![];
         for enforced in &mut self.limits {
-            if enforced.refused(ticket, now, &self.history) {
-                learnt = Some(enforced.limit);
-            }
+            explanations.push(enforced.refused(ticket, self.next_ticket, now));
+        }
+        if self.knows(Unit::Requests) {
+            return self.relearn(ticket, &explanations, now);
         }
         match hint {
-            _ if self.knows(Unit::Requests) => learnt,
-            Some(hint) => self.learn(self.history.explain(ticket, hint, now), now),
+            Some(hint) => self.learn(self.history.explain(ticket, hint, now), ticket, now),
             None => {
                 self.unexplained = self.unexplained.or(Some((ticket, now)));
                 None
             }
         }
+    }
+
+    /// All limits had cleared a request that was refused: what was learnt falls back; what was set or stated holds, but
+    /// somebody else takes a part of it, so what is left is learnt beside it.
+    fn relearn(&mut self, ticket: Ticket, explanations: &[Explanation], now: Tick) -> Option<Limit> {
+        let is_old = explanations.contains(&Explanation::Old);
+        let is_explained = explanations.contains(&Explanation::RefusalsCount);
+        if let Some(learnt) = self.limits.iter_mut().find(|enforced| enforced.limit.source == LimitSource::Refusals) {
+            let is_changed = match () {
+                () if is_old => learnt.discount(ticket, now, &self.history),
+                () if is_explained => false,
+                () => learnt.fall_back(now, &self.history),
+            };
+            return is_changed.then_some(learnt.limit);
+        }
+        if is_old || is_explained {
+            return None;
+        }
+        let known = self.limits.iter().find(|enforced| enforced.limit.rate.unit == Unit::Requests)?;
+        let share = known.share(self.next_ticket, now, &self.history);
+        let limit = share.limit;
+        self.limits.push(share);
+        Some(limit)
     }
 
     /// How long to wait with the next request after a refusal without a hint that no limit explains yet: until the next of
@@ -153,44 +179,64 @@ impl Limiter {
 
     /// The endpoint states a budget with its answer to a request. Returns what was learnt.
     pub(crate) fn observe(&mut self, budget: &Budget, ticket: Ticket, now: Tick) -> Option<Limit> {
-        let unit = budget.unit.filter(|unit| *unit == Unit::Requests)?;
+        let unit = budget.unit?;
         let amount = budget.amount.filter(|amount| *amount > 0)?;
         let used = amount.checked_sub(budget.remaining?)?;
-        let window = window(budget, used, &self.history, ticket, now);
-        let known = self.limits.iter_mut().find(|enforced| enforced.limit.rate.unit == unit);
-        match known {
+        let is_first = !self.stated.contains(&unit);
+        if is_first {
+            self.stated.push(unit);
+        }
+        // More than we ever sent: others use the key, or it is no window that is stated. Then refusals have to tell.
+        if is_first && self.history.oldest_of(unit, used, ticket).is_none() {
+            self.distrusted.push(unit);
+        }
+        if self.distrusted.contains(&unit) {
+            return None;
+        }
+        let window = self.window(budget, unit, used, ticket, now);
+        let is_stated = |enforced: &&mut Enforced| {
+            enforced.limit.rate.unit == unit && enforced.limit.source != LimitSource::Refusals
+        };
+        match self.limits.iter_mut().find(is_stated) {
             Some(enforced) if enforced.limit.source == LimitSource::Settings => None,
-            Some(enforced) if enforced.limit.source == LimitSource::Headers => {
-                let seen = self.history.used_at(ticket, enforced.limit.rate.window).unwrap_or(0);
-                enforced.restate(amount, window, used > seen).then_some(enforced.limit)
+            Some(enforced) => {
+                enforced.restate(amount, window, budget.reset.unwrap_or_default()).then_some(enforced.limit)
             }
-            _ => {
+            None => {
                 let rate = Rate { unit, amount, window: window? };
-                self.limits.retain(|enforced| enforced.limit.source == LimitSource::Settings);
-                Some(self.add(Limit { rate, source: LimitSource::Headers }, now))
+                self.limits.retain(|enforced| enforced.limit.rate.unit != unit);
+                Some(self.add(Limit { rate, source: LimitSource::Headers }, self.next_ticket, now))
             }
         }
+    }
+
+    /// The window behind a stated budget: from the oldest request that it counts to its reset, as seen when the request was
+    /// sent that it came with: it was counted soon after, however long its answer took.
+    fn window(&self, budget: &Budget, unit: Unit, used: u64, ticket: Ticket, now: Tick) -> Option<Delay> {
+        let oldest = self.history.oldest_of(unit, used, ticket)?;
+        let counted = self.history.sent_at(ticket).unwrap_or(now);
+        budget.reset.filter(|reset| !reset.is_zero()).map(|reset| usual_near(reset + counted.since(oldest)))
+    }
+
+    /// Whether a limit on requests is known.
+    pub(crate) fn is_known(&self) -> bool {
+        self.knows(Unit::Requests)
     }
 
     fn knows(&self, unit: Unit) -> bool {
         self.limits().any(|limit| limit.rate.unit == unit)
     }
 
-    fn learn(&mut self, rate: Option<Rate>, now: Tick) -> Option<Limit> {
+    fn learn(&mut self, rate: Option<Rate>, refused: Ticket, now: Tick) -> Option<Limit> {
         let rate = rate.filter(|rate| !rate.window.is_zero() && !self.knows(rate.unit))?;
-        Some(self.add(Limit { rate, source: LimitSource::Refusals }, now))
+        Some(self.add(Limit { rate, source: LimitSource::Refusals }, refused, now))
     }
 
-    fn add(&mut self, limit: Limit, now: Tick) -> Limit {
-        self.limits.push(Enforced::new(limit, self.next_ticket, now, &self.history));
+    /// The evidence for it was sent before that ticket.
+    fn add(&mut self, limit: Limit, evidence_before: Ticket, now: Tick) -> Limit {
+        self.limits.push(Enforced::new(limit, evidence_before, self.next_ticket, now, &self.history));
         limit
     }
-}
-
-/// The window behind a stated budget: from the oldest request that it counts to its reset.
-fn window(budget: &Budget, used: u64, history: &History, ticket: Ticket, now: Tick) -> Option<Delay> {
-    let oldest = history.oldest_of(used, ticket).filter(|_| used > 0)?;
-    budget.reset.filter(|reset| !reset.is_zero()).map(|reset| reset + now.since(oldest))
 }
 
 /// A probe has to be worth its refusal: what ends sooner is not waited for by itself.

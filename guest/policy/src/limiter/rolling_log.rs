@@ -57,9 +57,10 @@ impl RollingLog {
         self.used += cost;
     }
 
-    /// Corrects what a request took.
-    pub(crate) fn correct(&mut self, ticket: Ticket, cost: u64) {
-        self.change(ticket, |entry| entry.cost = cost);
+    /// A request took more than was reserved for it. (That it took less is no reason to send more: most endpoints keep
+    /// what they reserved, prompt and `max_tokens`, for the whole window.)
+    pub(crate) fn raise(&mut self, ticket: Ticket, cost: u64) {
+        self.change(ticket, |entry| entry.cost = entry.cost.max(cost));
     }
 
     /// A request was refused; from then on it weighs nothing, unless refusals count.
@@ -67,11 +68,13 @@ impl RollingLog {
         self.change(ticket, |entry| entry.refused_at = Some(now));
     }
 
-    /// Whether, when this request was sent, an earlier refusal was in the window: if refusals took slots, that explains
-    /// why it was refused although the log had cleared it.
-    pub(crate) fn followed_a_refusal(&self, ticket: Ticket) -> bool {
-        let Some(sent_at) = self.index(ticket).map(|index| self.entries[index].at) else { return false };
-        self.entries.iter().any(|entry| entry.refused_at.is_some_and(|refused_at| refused_at <= sent_at))
+    /// Whether it would explain why this request was refused although the log had cleared it, if refused requests took
+    /// slots: with them the window was full.
+    pub(crate) fn is_full_with_refusals(&self, ticket: Ticket, amount: u64, window: Delay) -> bool {
+        let Some(index) = self.index(ticket).filter(|_| !self.refusals_count) else { return false };
+        let sent = &self.entries[index];
+        let before = self.entries.iter().take(index).filter(|entry| entry.at + window > sent.at);
+        before.map(|entry| entry.cost).sum::<u64>() + sent.cost > amount
     }
 
     /// From now on refused requests take slots, those of the past too.

@@ -24,14 +24,15 @@ impl Machine {
         self.note_hints(&hints, flight, now.tick);
         match verdict::judge(reply, hints.wait) {
             Verdict::Refused => {
+                let was_known = self.limiter.is_known();
                 let learnt = self.limiter.refused(flight.ticket, hints.wait.map(|hint| hint.wait), now.tick);
                 self.tell_learnt(learnt);
-                self.refuse(document, flight, reply, hints.wait, now);
+                self.refuse(document, flight, reply, hints.wait, !was_known, now);
             }
             Verdict::Crowded => {
                 self.limiter.withdrawn(flight.ticket, now.tick);
-                self.allowance.halve(flight.ticket, self.limiter.next_ticket());
-                self.refuse(document, flight, reply, None, now);
+                self.allowance.crowd(flight.ticket, self.in_flight.len(), self.limiter.next_ticket());
+                self.crowd_out(document, flight, reply, now);
             }
             verdict => self.settle(document, flight, verdict, hints.wait, now),
         }
@@ -89,7 +90,7 @@ impl Machine {
         self.gate.answered(flight.wave);
         self.allowance.answered();
         let tokens = answer.usage.map(|usage| usage.prompt_tokens.saturating_add(usage.completion_tokens));
-        let learnt = self.limiter.answered(flight.ticket, now, tokens);
+        let learnt = self.limiter.answered(flight.ticket, now, tokens, self.queue.len());
         self.tell_learnt(learnt);
         self.finish(document, Ending::Answered(answer));
     }
@@ -149,11 +150,19 @@ impl Machine {
 
     /// A refusal closes the gate for all. Of one burst only the first counts as a miss; the others can hold the gate
     /// closed for longer.
-    fn refuse(&mut self, document: DocumentKey, flight: Flight, reply: &Reply, hint: Option<Hint>, now: Now) {
+    fn refuse(
+        &mut self,
+        document: DocumentKey,
+        flight: Flight,
+        reply: &Reply,
+        hint: Option<Hint>,
+        probe_first: bool,
+        now: Now,
+    ) {
         self.tally.refusals += 1;
         let wait = self.wait_after(flight, hint, now.tick);
         if self.gate.is_news(flight.wave) {
-            self.gate.refuse(now.tick, wait.total(), !self.limiter.is_sure());
+            self.gate.refuse(now.tick, wait.total(), probe_first);
         } else {
             self.gate.hold(now.tick + wait.total());
         }
@@ -161,6 +170,20 @@ impl Machine {
         self.queue_again(document, now.tick);
         self.tell_refused(document, reply.status, &reply.headers, wait);
         self.give_up_if_fruitless(now.tick);
+    }
+
+    /// There was no place beside those on the wire: the next of them to end makes one. Where there are none, strangers hold
+    /// all places, and only time helps.
+    fn crowd_out(&mut self, document: DocumentKey, flight: Flight, reply: &Reply, now: Now) {
+        if self.in_flight.is_empty() {
+            return self.refuse(document, flight, reply, None, true, now);
+        }
+        self.tally.refusals += 1;
+        self.gate.missed(flight.wave);
+        self.documents[document.0].refusals += 1;
+        self.queue_again(document, now.tick);
+        let wait = Wait { floor: Delay::ZERO, jitter: Delay::ZERO, source: "max-in-flight" };
+        self.tell_refused(document, reply.status, &reply.headers, wait);
     }
 
     /// The document goes again as soon as gate and limits let it, before those that were never sent.
