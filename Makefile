@@ -1,6 +1,6 @@
 # becalm: `make demo` shows what it does, `make test` runs all that CI runs.
 
-.PHONY: help build demo test check
+.PHONY: help build demo test matrix check
 
 # What the guest needs: nothing, or a component built by other means. See guest/target.sh.
 cargo = environment=$$(guest/target.sh) && env $$environment cargo
@@ -9,6 +9,7 @@ help:
 	@echo "make build   target/release/becalm"
 	@echo "make demo    build it and run its demo, under a minute"
 	@echo "make test    everything that CI runs"
+	@echo "make matrix  every server model, measured in virtual time, into tests/matrix/"
 	@echo "make check   formatting and lints, warnings denied"
 
 build:
@@ -20,6 +21,11 @@ demo: build
 
 test: check
 	@$(cargo) test --release --workspace --exclude becalm-component
+
+matrix:
+	@$(cargo) build --release --quiet
+	@export BECALM_WRITE=1 && $(cargo) test --release --quiet --test matrix
+	@git --no-pager diff --stat -- tests/matrix
 
 check:
 	@$(cargo) fmt --all --check
