@@ -167,7 +167,7 @@ impl Session {
         }
     }
 
-    /// Waits once for everything. (`poll` traps on an empty list and gives its indexes in no order.)
+    /// Waits once for everything. (`poll` traps on an empty list, and gives its indexes in no order.)
     fn poll(&mut self, at: Option<Tick>) {
         let timer = at.map(clock::timer);
         let on_wire = self.exchanges.iter().filter_map(|(document, exchange)| Some((*document, exchange.pollable()?)));
@@ -176,7 +176,9 @@ impl Session {
         if pollables.is_empty() {
             return;
         }
-        let ready = poll(&pollables);
+        let mut ready = poll(&pollables);
+        // In the order of the documents, so that runs with one seed are the same.
+        ready.sort_unstable();
         for document in ready.into_iter().filter_map(|index| documents.get(index as usize)) {
             self.advance(*document);
         }

@@ -55,6 +55,7 @@ pub(crate) fn policy(settings: &Settings) -> Result<policy::Settings, SettingsEr
         patience: Delay::from_ms(retry.patience),
         fallback_wait: retry.fallback_wait.map(Delay::from_ms),
         whole_request: Delay::from_ms(timeouts.whole_request),
+        about: policy::About { url: url(&settings.endpoint.base_url), model: settings.chat.model.clone() },
     };
     policy.check()?;
     for (field, value) in [
@@ -113,7 +114,8 @@ pub(crate) struct Target {
 
 pub(crate) fn target(endpoint: Endpoint) -> Result<Target, SettingsError> {
     let fault = |message: &str| wrong("endpoint.base-url", format!("{:?} {message}", endpoint.base_url));
-    let (is_tls, rest) = match endpoint.base_url.split_once("://") {
+    let url = url(&endpoint.base_url);
+    let (is_tls, rest) = match url.split_once("://") {
         Some(("https", rest)) => (true, rest),
         Some(("http", rest)) => (false, rest),
         _ => return Err(fault("does not begin with http:// or https://")),
@@ -125,11 +127,15 @@ pub(crate) fn target(endpoint: Endpoint) -> Result<Target, SettingsError> {
     if rest.contains(['?', '#']) || rest.contains(|c: char| c.is_ascii_control() || c == ' ' || !c.is_ascii()) {
         return Err(fault("may only have host, port and path, in ASCII"));
     }
-    let path = path.trim_end_matches('/');
-    let path = format!("{}{METHOD}", path.strip_suffix(METHOD).unwrap_or(path));
-    let authority = authority.into();
+    let (authority, path) = (authority.into(), path.into());
     endpoint.headers.iter().enumerate().try_for_each(header)?;
     Ok(Target { is_tls, authority, path, headers: endpoint.headers })
+}
+
+/// Where requests go: the base URL may end with slashes, or be the whole address already.
+fn url(base_url: &str) -> String {
+    let base_url = base_url.trim_end_matches('/');
+    format!("{}{METHOD}", base_url.strip_suffix(METHOD).unwrap_or(base_url))
 }
 
 fn header((index, header): (usize, &Header)) -> Result<(), SettingsError> {

@@ -12,10 +12,7 @@ use crate::reply::Reply;
 /// The completion in a reply, or why there is none.
 pub(crate) fn read(reply: &Reply) -> Result<Answer, &'static str> {
     let body = str::from_utf8(&reply.body).map_err(|_| "the body is not UTF-8")?;
-    if body.trim().is_empty() {
-        return Err("the body is empty");
-    }
-    let value = serde_json::from_str::<Value>(body).map_err(|_| "the body is not complete JSON")?;
+    let value = json(body.trim_start_matches('\u{feff}'))?;
     let choice = value.pointer("/choices/0").ok_or("the body is JSON but no chat completion")?;
     let message = choice.get("message").filter(|message| message.is_object()).ok_or("the choice has no message")?;
     let text = text(message);
@@ -35,6 +32,23 @@ pub(crate) fn read(reply: &Reply) -> Result<Answer, &'static str> {
     })
 }
 
+/// The one JSON value of a body; some servers end even that with the mark of a stream.
+fn json(body: &str) -> Result<Value, &'static str> {
+    let body = body.trim();
+    let start = body.get(..5).unwrap_or(body);
+    match start {
+        "" => return Err("the body is empty"),
+        "data:" | "event" => return Err("the endpoint streams its answer, which was not asked for"),
+        _ if start.starts_with('<') => return Err("the body is a page, not JSON; check the base URL"),
+        _ => {}
+    }
+    let body = body.strip_suffix(END_OF_STREAM).unwrap_or(body);
+    serde_json::from_str(body).map_err(|error| match error.is_eof() {
+        true => "the body is cut off",
+        false => "the body is not JSON",
+    })
+}
+
 /// `content` as string, or as a list of parts of which those of text count.
 fn text(message: &Value) -> Option<String> {
     match message.get("content")? {
@@ -48,13 +62,19 @@ fn text(message: &Value) -> Option<String> {
 fn note(message: &Value, text: Option<&str>, finish_reason: Option<&str>) -> Option<String> {
     let refusal = message.get("refusal").and_then(Value::as_str).filter(|refusal| !refusal.is_empty());
     let calls = message.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
+    let reasoning = ["reasoning_content", "reasoning"].iter().find_map(|name| message.get(*name)?.as_str());
     let is_empty = text.is_none_or(|text| text.trim().is_empty());
+    let only_reasoning = is_empty && reasoning.is_some_and(|reasoning| !reasoning.is_empty());
     match (refusal, finish_reason) {
         (Some(refusal), _) => Some(format!("the model declined: {refusal}")),
         (_, Some("content_filter")) => Some("the endpoint's content filter cut the answer".to_string()),
+        (_, Some("length")) if only_reasoning => {
+            Some("max_tokens was used up by reasoning before any text came; raise it".to_string())
+        }
         (_, Some("length")) if is_empty => Some("max_tokens was used up before any text came; raise it".to_string()),
         (_, Some("length")) => Some("cut off at max_tokens".to_string()),
         _ if is_empty && calls > 0 => Some(format!("no text, but {calls} tool call(s)")),
+        _ if only_reasoning => Some("only reasoning, no text".to_string()),
         _ => None,
     }
 }
@@ -62,8 +82,10 @@ fn note(message: &Value, text: Option<&str>, finish_reason: Option<&str>) -> Opt
 fn usage(value: &Value) -> Option<Usage> {
     let usage = value.get("usage")?;
     let tokens = |name| usage.get(name).and_then(Value::as_u64);
-    Some(Usage { prompt_tokens: tokens("prompt_tokens")?, completion_tokens: tokens("completion_tokens").unwrap_or(0) })
+    Some(Usage { prompt_tokens: tokens("prompt_tokens")?, completion_tokens: tokens("completion_tokens")? })
 }
+
+const END_OF_STREAM: &str = "data: [DONE]";
 
 #[cfg(test)]
 mod tests {
@@ -91,14 +113,44 @@ mod tests {
 
     #[test]
     fn an_answer_without_text_says_why() {
-        let answer = of(r#"{"choices":[{"message":{"content":null,"refusal":"no"},"finish_reason":"stop"}]}"#);
-        assert_eq!(answer.unwrap().note.as_deref(), Some("the model declined: no"));
+        for (message, finish_reason, note) in [
+            (r#""refusal":"no""#, "stop", "the model declined: no"),
+            (r#""tool_calls":[{}]"#, "tool_calls", "no text, but 1 tool call(s)"),
+            (r#""reasoning_content":"hm""#, "stop", "only reasoning, no text"),
+            (r#""reasoning":"hm""#, "length", "max_tokens was used up by reasoning before any text came; raise it"),
+            (r#""role":"assistant""#, "length", "max_tokens was used up before any text came; raise it"),
+            (r#""role":"assistant""#, "content_filter", "the endpoint's content filter cut the answer"),
+        ] {
+            let body = format!(
+                r#"{{"choices":[{{"message":{{"content":null,{message}}},"finish_reason":"{finish_reason}"}}]}}"#
+            );
+            assert_eq!(of(&body).unwrap().note.as_deref(), Some(note));
+        }
+    }
+
+    #[test]
+    fn usage_that_is_not_whole_is_unknown() {
+        for usage in ["null", "{}", r#"{"prompt_tokens":5}"#, r#"{"prompt_tokens":-5,"completion_tokens":1}"#] {
+            let body = format!(r#"{{"choices":[{{"message":{{"content":"ok"}}}}],"usage":{usage}}}"#);
+            assert_eq!(of(&body).unwrap().usage, None, "{usage}");
+        }
+    }
+
+    #[test]
+    fn the_mark_of_a_stream_may_follow() {
+        let body = "{\"choices\":[{\"message\":{\"content\":\"ok\"}}]}\n\ndata: [DONE]\n\n";
+        assert_eq!(of(body).unwrap().text.as_deref(), Some("ok"));
+        assert!(of(&format!("{body}data: [DONE]")).is_err(), "once");
     }
 
     #[test]
     fn what_is_no_completion_is_named() {
         assert_eq!(of(""), Err("the body is empty"));
-        assert_eq!(of("{\"choices\":[{\"mess"), Err("the body is not complete JSON"));
+        assert_eq!(of(" \n"), Err("the body is empty"));
+        assert_eq!(of("{\"choices\":[{\"mess"), Err("the body is cut off"));
+        assert_eq!(of("{\"choices\" 3}"), Err("the body is not JSON"));
+        assert_eq!(of("<!DOCTYPE html>"), Err("the body is a page, not JSON; check the base URL"));
+        assert_eq!(of("data: {\"choices\":[]}\n\n"), Err("the endpoint streams its answer, which was not asked for"));
         assert_eq!(of("{\"object\":\"list\"}"), Err("the body is JSON but no chat completion"));
         assert_eq!(of(r#"{"choices":[{"message":{"content":" "}}]}"#), Err("the completion has no text"));
     }

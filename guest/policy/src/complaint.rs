@@ -1,5 +1,5 @@
 //! Reads what the endpoint complains about. Providers agree on little: `error` comes as object, string or list, with
-//! string or numeric codes, or is missing around its members.
+//! string or numeric codes, or is missing around its members; proxies send pages.
 
 use alloc::string::{String, ToString};
 
@@ -21,17 +21,32 @@ pub(crate) struct Complaint {
 impl Complaint {
     /// Reads a body; what is not there is empty.
     pub(crate) fn read(body: &[u8]) -> Self {
-        let Ok(value) = serde_json::from_slice::<Value>(body) else { return Self::default() };
+        let Ok(value) = serde_json::from_slice::<Value>(body) else { return Self::in_words(body) };
         let value = value.get(0).unwrap_or(&value);
-        match value.get("error").unwrap_or(value) {
-            Value::String(message) => Self { message: shortened(message), ..Self::default() },
-            error => Self {
-                code: text(error, "code"),
-                kind: text(error, "type"),
-                message: text(error, "message"),
-                is_daily: is_daily(error),
-            },
+        let error = value.get("error").map_or(value, |error| error.get(0).unwrap_or(error));
+        Self {
+            code: text(error, "code"),
+            kind: text(error, "type"),
+            message: message(error).or_else(|| message(value)).unwrap_or_default(),
+            is_daily: is_daily(error),
         }
+    }
+
+    /// A page or a plain text, as proxies send them.
+    fn in_words(body: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(body);
+        let text = match text.trim_start().starts_with('<') {
+            true => title(&text).unwrap_or_default(),
+            false => text.trim(),
+        };
+        // JSON that was cut off says nothing to people.
+        let message = if text.starts_with(['{', '[']) { String::new() } else { shortened(text) };
+        Self { message, ..Self::default() }
+    }
+
+    /// The HTTP status that an error inside a success stands for, where its code is one.
+    pub(crate) fn status(&self) -> Option<u16> {
+        self.code.parse().ok().filter(|code| (400..600).contains(code))
     }
 
     /// Whether it says that one request asks for more than a whole window has: "Limit 30000, Requested 45000".
@@ -57,6 +72,23 @@ fn text(error: &Value, name: &str) -> String {
         Some(Value::Number(number)) => number.to_string(),
         _ => String::new(),
     }
+}
+
+/// `message`, or what other servers call it: a string as error, `detail` of FastAPI, `msg`.
+fn message(error: &Value) -> Option<String> {
+    let named = |name| error.get(name).filter(|value| !value.is_null());
+    let found = named("message").or_else(|| named("detail")).or_else(|| named("msg")).or_else(|| named("error"));
+    match found.unwrap_or(error) {
+        Value::String(text) => Some(shortened(text)),
+        Value::Array(list) => list.first().and_then(message),
+        object if found.is_some() => message(object),
+        _ => None,
+    }
+}
+
+fn title(page: &str) -> Option<&str> {
+    let (_, rest) = page.split_once("<title>")?;
+    rest.split_once("</title>").map(|(title, _)| title.trim())
 }
 
 fn is_daily(error: &Value) -> bool {
@@ -94,9 +126,15 @@ mod tests {
             let complaint = Complaint::read(body.as_bytes());
             assert_eq!((complaint.message.as_str(), complaint.code.as_str()), ("m", "c"), "{body}");
         }
-        assert_eq!(Complaint::read(br#"{"error":"m"}"#).message, "m");
+        for body in [r#"{"error":"m"}"#, r#"{"error":[{"message":"m"}]}"#, r#"{"detail":"m"}"#, "m", "<title>m</title>"]
+        {
+            assert_eq!(Complaint::read(body.as_bytes()).message, "m", "{body}");
+        }
+        assert_eq!(Complaint::read(br#"{"detail":[{"loc":["body"],"msg":"m"}]}"#).message, "m");
         assert_eq!(Complaint::read(br#"{"error":{"code":429}}"#).code, "429");
-        assert_eq!(Complaint::read(b"<html>"), Complaint::default());
+        for silent in ["<html>", "", "{\"error\":", "{\"error\":null}", "[]", "3"] {
+            assert_eq!(Complaint::read(silent.as_bytes()).code, "", "{silent}");
+        }
     }
 
     #[test]

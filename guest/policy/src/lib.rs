@@ -7,7 +7,7 @@
 extern crate alloc;
 
 mod settings;
-pub use settings::{DAY, Rate, Settings, SettingsError, Unit, span};
+pub use settings::{About, DAY, Rate, Settings, SettingsError, Unit, span};
 
 mod time;
 pub use time::{Delay, Epoch, Now, Tick};
@@ -37,6 +37,8 @@ mod verdict;
 pub use verdict::{Fault, Reach, Verdict, judge, judge_transport};
 
 mod complaint;
+
+mod advice;
 
 mod answer;
 

@@ -30,6 +30,17 @@ pub struct Settings {
     pub fallback_wait: Option<Delay>,
     /// From the start of a try to its end; a try that takes longer is aborted and counts as a fault.
     pub whole_request: Delay,
+    /// For messages only.
+    pub about: About,
+}
+
+/// What messages can name; nothing is decided by it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Where requests go.
+    pub url: String,
+    /// The model that they ask for; empty if each names its own.
+    pub model: String,
 }
 
 /// So much in any window of that length.
@@ -84,6 +95,7 @@ impl Default for Settings {
             patience: Delay::from_secs(60 * 60),
             fallback_wait: None,
             whole_request: Delay::from_secs(15 * 60),
+            about: About::default(),
         }
     }
 }

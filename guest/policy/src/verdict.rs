@@ -1,13 +1,15 @@
 //! The one table: what a reply, or the lack of one, means for its document. Structured codes come before words.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 
+use crate::advice::{self, failure};
 use crate::answer;
 use crate::complaint::Complaint;
 use crate::hints::Hint;
 use crate::outcome::{Answer, Failure, FailureKind};
 use crate::reply::Reply;
+use crate::settings::About;
 use crate::transport::TransportError;
 
 /// What a reply means.
@@ -50,34 +52,39 @@ pub enum Reach {
 }
 
 /// Judges a reply; `hint` is what it says about waiting.
-pub fn judge(reply: &Reply, hint: Option<Hint>) -> Verdict {
-    let status = reply.status;
-    if (200..300).contains(&status) {
-        return success(reply);
+pub fn judge(reply: &Reply, hint: Option<Hint>, about: &About) -> Verdict {
+    if !(200..300).contains(&reply.status) {
+        return error(reply, &Complaint::read(&reply.body), hint, about);
     }
-    let complaint = Complaint::read(&reply.body);
-    if let Some(verdict) = by_code(reply, &complaint) {
+    match answer::read(reply) {
+        Ok(answer) => Verdict::Answered(answer),
+        Err(problem) => no_answer(reply, problem, hint, about),
+    }
+}
+
+fn error(reply: &Reply, complaint: &Complaint, hint: Option<Hint>, about: &About) -> Verdict {
+    if let Some(verdict) = by_code(reply, complaint, about) {
         return verdict;
     }
-    let last = |kind, reach| Verdict::Final(failure(reply, &complaint, kind), reach);
-    match status {
+    let last = |kind, reach| Verdict::Final(failure(reply, complaint, kind, about), reach);
+    match reply.status {
         429 if hint.is_none() && complaint.names_concurrency() => Verdict::Crowded,
         429 => Verdict::Refused,
         403 | 413 | 503 if hint.is_some() => Verdict::Refused,
-        408 | 409 | 425 | 500 | 502..=504 | 506..=599 => fault(reply, &complaint),
+        408 | 409 | 425 | 500 | 502..=504 | 506..=599 => fault(reply, complaint, about),
         401 | 403 => last(FailureKind::Unauthorised, Reach::UntilProven),
         402 => last(FailureKind::OutOfCredit, Reach::Batch),
         404 => last(FailureKind::NotFound, Reach::UntilProven),
         405 | 410 => last(FailureKind::NotFound, Reach::Document),
         413 => last(FailureKind::TooLarge, Reach::Document),
-        300..=399 | 407 | 415 => last(FailureKind::Rejected, Reach::UntilProven),
+        300..=399 | 407 | 412 | 415 => last(FailureKind::Rejected, Reach::UntilProven),
         _ => last(FailureKind::Rejected, Reach::Document),
     }
 }
 
 /// Where a code says more than the status.
-fn by_code(reply: &Reply, complaint: &Complaint) -> Option<Verdict> {
-    let last = |kind, reach| Some(Verdict::Final(failure(reply, complaint, kind), reach));
+fn by_code(reply: &Reply, complaint: &Complaint, about: &About) -> Option<Verdict> {
+    let last = |kind, reach| Some(Verdict::Final(failure(reply, complaint, kind, about), reach));
     let is_refusal = reply.status == 429;
     if complaint.names(&OUT_OF_CREDIT) || is_refusal && complaint.is_daily {
         return last(FailureKind::OutOfCredit, Reach::Batch);
@@ -85,14 +92,42 @@ fn by_code(reply: &Reply, complaint: &Complaint) -> Option<Verdict> {
     if is_refusal && complaint.asks_too_much() || complaint.names(&TOO_LARGE) {
         return last(FailureKind::TooLarge, Reach::Document);
     }
+    if complaint.names(&WRONG_KEY) {
+        return last(FailureKind::Unauthorised, Reach::UntilProven);
+    }
+    if complaint.names(&advice::MODEL) {
+        return last(FailureKind::NotFound, Reach::UntilProven);
+    }
     match reply.headers.first("x-should-retry") {
         Some("false") => return last(FailureKind::Rejected, Reach::Document),
-        Some("true") if !is_refusal => return Some(fault(reply, complaint)),
+        Some("true") if !is_refusal => return Some(fault(reply, complaint, about)),
         _ => {}
     }
     // The request was valid JSON, so a server that denies it did not get all of it.
     let denies_json = reply.status == 400 && DENIES_JSON.iter().any(|words| complaint.message.contains(words));
-    (complaint.names(&OVERLOADED) && !is_refusal || denies_json).then(|| fault(reply, complaint))
+    (complaint.names(&OVERLOADED) && !is_refusal || denies_json).then(|| fault(reply, complaint, about))
+}
+
+/// A success without an answer. Some endpoints wrap an error in it: then that is judged, by its code or by the status
+/// that its code stands for.
+fn no_answer(reply: &Reply, problem: &str, hint: Option<Hint>, about: &About) -> Verdict {
+    let complaint = Complaint::read(&reply.body);
+    if complaint.names(&RATE) {
+        return Verdict::Refused;
+    }
+    if let Some(status) = complaint.status() {
+        return error(&Reply { status, ..reply.clone() }, &complaint, hint, about);
+    }
+    if let Some(verdict) = by_code(reply, &complaint, about) {
+        return verdict;
+    }
+    let failure = failure(reply, &complaint, FailureKind::UnusableAnswer, about);
+    let message = match complaint.message.is_empty() {
+        true => format!("HTTP {}, but {problem}", reply.status),
+        false => format!("HTTP {}, but {problem}: {}", reply.status, complaint.message),
+    };
+    let failure = Failure { message, ..failure };
+    Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload: false, is_cold_start: false })
 }
 
 /// Judges a try that ended without an answer.
@@ -116,71 +151,20 @@ pub fn judge_transport(error: TransportError) -> Verdict {
     }
 }
 
-/// A success is an answer if it holds a completion; some endpoints wrap a refusal in it.
-fn success(reply: &Reply) -> Verdict {
-    let problem = match answer::read(reply) {
-        Ok(answer) => return Verdict::Answered(answer),
-        Err(problem) => problem,
-    };
-    let complaint = Complaint::read(&reply.body);
-    if complaint.names(&RATE) {
-        return Verdict::Refused;
-    }
-    let failure = failure(reply, &complaint, FailureKind::UnusableAnswer);
-    let message = format!("HTTP {}, but {problem}", reply.status);
-    let failure = Failure { message, ..failure };
-    Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload: false, is_cold_start: false })
-}
-
-fn fault(reply: &Reply, complaint: &Complaint) -> Verdict {
+fn fault(reply: &Reply, complaint: &Complaint, about: &About) -> Verdict {
     let is_overload = matches!(reply.status, 503 | 529) || complaint.names(&OVERLOADED);
-    let failure = failure(reply, complaint, FailureKind::ServerFault);
+    let failure = failure(reply, complaint, FailureKind::ServerFault, about);
     let is_cold_start = reply.status == 503;
     Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload, is_cold_start })
-}
-
-fn failure(reply: &Reply, complaint: &Complaint, kind: FailureKind) -> Failure {
-    let mut message = format!("HTTP {}", reply.status);
-    for part in [complaint.message.as_str(), advice(reply.status, kind)] {
-        if !part.is_empty() {
-            message.push_str(": ");
-            message.push_str(part);
-        }
-    }
-    Failure {
-        kind,
-        message,
-        status: Some(reply.status),
-        request_id: reply.headers.first("x-request-id").map(String::from),
-        body: (!reply.body.is_empty()).then(|| String::from_utf8_lossy(&reply.body).into_owned()),
-    }
-}
-
-/// What to change.
-const fn advice(status: u16, kind: FailureKind) -> &'static str {
-    match (kind, status) {
-        (FailureKind::OutOfCredit, _) => {
-            "no credit or quota is left; top up, wait for the quota's reset, or use another key"
-        }
-        (FailureKind::Unauthorised, 401) => "the key is missing or wrong; set OPENAI_API_KEY",
-        (FailureKind::Unauthorised, _) => "the key is not allowed to do this; check its project and permissions",
-        (FailureKind::NotFound, _) => {
-            "check the base URL (with or without /v1) and the model's name (some hosts want an organisation prefix, such as meta-llama/…)"
-        }
-        (FailureKind::TooLarge, _) => "the document is too large for this endpoint; split it",
-        (_, 300..=399) => "the endpoint redirects elsewhere; set the base URL to where it points",
-        (_, 407) => "the proxy wants credentials; put them into the proxy's URL",
-        (_, 415) => "the endpoint does not take application/json here; check the base URL",
-        _ => "",
-    }
 }
 
 /// Codes that say so whatever the status.
 const OUT_OF_CREDIT: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low"];
 const TOO_LARGE: [&str; 2] = ["context_length_exceeded", "request_too_large"];
+const WRONG_KEY: [&str; 1] = ["invalid_api_key"];
 const OVERLOADED: [&str; 1] = ["overloaded_error"];
 const DENIES_JSON: [&str; 2] = ["could not parse the JSON body", "We could not parse"];
-const RATE: [&str; 3] = ["rate_limit_exceeded", "rate_limit_error", "429"];
+const RATE: [&str; 2] = ["rate_limit_exceeded", "rate_limit_error"];
 
 #[cfg(test)]
 mod tests {
@@ -188,7 +172,7 @@ mod tests {
     use crate::time::Delay;
 
     fn verdict(status: u16, body: &str) -> Verdict {
-        judge(&Reply { status, body: body.into(), ..Reply::default() }, None)
+        judge(&Reply { status, body: body.into(), ..Reply::default() }, None, &About::default())
     }
 
     #[test]
@@ -201,9 +185,9 @@ mod tests {
     #[test]
     fn a_hint_turns_some_errors_into_refusals() {
         let reply = Reply { status: 503, ..Reply::default() };
-        assert!(matches!(judge(&reply, None), Verdict::Retry(fault) if fault.is_overload));
+        assert!(matches!(judge(&reply, None, &About::default()), Verdict::Retry(fault) if fault.is_overload));
         let hint = Hint { wait: Delay::from_secs(5), source: "retry-after" };
-        assert_eq!(judge(&reply, Some(hint)), Verdict::Refused);
+        assert_eq!(judge(&reply, Some(hint), &About::default()), Verdict::Refused);
     }
 
     #[test]
@@ -215,9 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn every_status_has_a_verdict() {
-        for status in 100..=599 {
-            assert!(!matches!(verdict(status, ""), Verdict::Answered(_)), "{status}");
-        }
+    fn an_error_inside_a_success_is_judged_by_its_code() {
+        assert!(matches!(verdict(200, r#"{"error":{"code":502,"message":"m"}}"#), Verdict::Retry(fault)
+            if fault.failure.kind == FailureKind::ServerFault));
+        assert!(matches!(verdict(200, r#"{"error":{"code":"401"}}"#), Verdict::Final(failure, Reach::UntilProven)
+            if failure.kind == FailureKind::Unauthorised));
+        assert!(matches!(verdict(200, r#"{"error":{"code":"insufficient_quota"}}"#), Verdict::Final(_, Reach::Batch)));
+        assert!(matches!(verdict(200, r#"{"error":"something broke"}"#), Verdict::Retry(fault)
+            if fault.failure.message == "HTTP 200, but the body is JSON but no chat completion: something broke"));
     }
 }

@@ -3,18 +3,29 @@
 
 use std::fmt::Write;
 
-use becalm_policy::{Delay, Fault, Hint, Reach, Reply, TransportError, Verdict, judge, judge_transport};
+use becalm_policy::{About, Delay, Fault, Hint, Reach, Reply, TransportError, Verdict, judge, judge_transport};
 
 #[test]
 fn every_status_and_every_transport_error_has_a_verdict() {
     let mut table = String::new();
     for (title, hint) in [("without a hint", None), ("with a hint", Some(HINT))] {
-        let verdicts =
-            (100..=599).map(|status| (status, in_words(&judge(&Reply { status, ..Reply::default() }, hint))));
+        let verdicts = (100..=599)
+            .map(|status| (status, in_words(&judge(&Reply { status, ..Reply::default() }, hint, &About::default()))));
         writeln!(table, "HTTP status, {title}:").unwrap();
         for (first, last, verdict) in ranges(verdicts) {
             let statuses = if first == last { first.to_string() } else { format!("{first}-{last}") };
             writeln!(table, "  {statuses:<8} {verdict}").unwrap();
+        }
+    }
+    writeln!(table, "code in the body, whatever the status (400, 403, 429, 503, 200):").unwrap();
+    for code in CODES {
+        let verdicts = [400, 403, 429, 503, 200].map(|status| {
+            let body = format!(r#"{{"error":{{"code":"{code}","message":"m"}}}}"#).into_bytes();
+            in_words(&judge(&Reply { status, body, ..Reply::default() }, None, &About::default()))
+        });
+        match verdicts.windows(2).all(|pair| pair[0] == pair[1]) {
+            true => writeln!(table, "  {code:<26} {}", verdicts[0]).unwrap(),
+            false => writeln!(table, "  {code:<26} {}", verdicts.join(" | ")).unwrap(),
         }
     }
     writeln!(table, "transport error:").unwrap();
@@ -61,4 +72,21 @@ const fn reach_in_words(reach: Reach) -> &'static str {
     }
 }
 
+const CODES: [&str; 15] = [
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "credit_balance_too_low",
+    "context_length_exceeded",
+    "request_too_large",
+    "invalid_api_key",
+    "model_not_found",
+    "overloaded_error",
+    "rate_limit_exceeded",
+    "rate_limit_error",
+    "concurrency_limit_exceeded",
+    "content_filter",
+    "400",
+    "429",
+    "502",
+];
 const HINT: Hint = Hint { wait: Delay::from_secs(5), source: "retry-after" };

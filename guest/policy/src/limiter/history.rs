@@ -60,7 +60,7 @@ impl History {
         let most = self.0[self.index(admitted)?].at.since(oldest);
         let last_refused = self.iter().rev().find(|sent| sent.ticket < admitted && sent.refused_at.is_some())?;
         let least = last_refused.at.since(oldest);
-        let usual = USUAL_WINDOWS.iter().copied().find(|usual| (least..=most).contains(usual));
+        let usual = USUAL_WINDOWS.iter().copied().find(|usual| least < *usual && *usual <= most);
         Some(Rate { unit: Unit::Requests, amount, window: usual.unwrap_or(most) })
     }
 

@@ -19,12 +19,18 @@ impl Machine {
     pub fn handle_reply(&mut self, document: DocumentKey, reply: &Reply, now: Now) {
         let Some(flight) = self.land(document) else { return };
         let mut hints = Hints::read(reply, now.epoch);
-        // Zero and the past are no hints: nothing may make us faster than our own back-off.
-        hints.wait = hints.wait.filter(|hint| !hint.wait.is_zero());
+        // Zero and the past are no hints: nothing may make us faster than our own back-off. But who says "now" has no
+        // window that would have to be found.
+        let says_now = hints.wait.is_some_and(|hint| hint.wait.is_zero());
+        hints.wait = hints.wait.filter(|_| !says_now);
         self.note_hints(&hints, flight, now.tick);
-        match verdict::judge(reply, hints.wait) {
+        match verdict::judge(reply, hints.wait, &self.settings.about) {
             Verdict::Refused => {
                 let was_known = self.limiter.is_known();
+                if says_now {
+                    self.limiter.withdrawn(flight.ticket, now.tick);
+                    return self.refuse(document, flight, reply, None, !was_known, now);
+                }
                 let learnt = self.limiter.refused(flight.ticket, hints.wait.map(|hint| hint.wait), now.tick);
                 self.tell_learnt(learnt);
                 self.refuse(document, flight, reply, hints.wait, !was_known, now);
