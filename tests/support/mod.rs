@@ -2,6 +2,11 @@
 
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
+pub(crate) mod endpoint;
+pub(crate) mod on_component;
+pub(crate) mod on_policy;
+pub(crate) mod scenario;
+
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 

@@ -1,0 +1,183 @@
+//! Plays a scenario with the policy alone: no component, no WebAssembly, the plainest driver that there can be.
+
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+
+use becalm_policy::{
+    About, Action, Delay, DocumentKey, Ending, Epoch, Machine, News, Now, Outcome, Rate, Reply, Settings, Tick,
+    TransportError, Unit,
+};
+use bytes::Bytes;
+use http::Request;
+use tokio::time::{Instant, sleep_until};
+
+use super::EPOCH;
+use super::endpoint::{Coming, Endpoint, errors};
+use super::scenario::{Line, Scenario, Told, name};
+
+type Trying = Pin<Box<dyn Future<Output = Result<Reply, TransportError>>>>;
+
+pub(crate) async fn play(scenario: &Scenario) -> Vec<Line> {
+    let mut run = Run {
+        machine: Machine::new(settings(&scenario.settings), scenario.settings.seed.unwrap_or(1)),
+        endpoint: Endpoint::of(scenario),
+        url: format!("{}/chat/completions", scenario.settings.base_url()),
+        started: Instant::now(),
+        documents: BTreeMap::new(),
+        trying: BTreeMap::new(),
+        lines: vec![],
+    };
+    for (n, (body, most)) in scenario.documents.bodies().into_iter().enumerate() {
+        let key = run.machine.submit((body.len() as u64).div_ceil(4) + most);
+        run.documents.insert(key, (n + 1, body));
+    }
+    while run.step().await {}
+    run.lines
+}
+
+struct Run {
+    machine: Machine,
+    endpoint: Endpoint,
+    url: String,
+    started: Instant,
+    documents: BTreeMap<DocumentKey, (usize, String)>,
+    trying: BTreeMap<DocumentKey, Trying>,
+    lines: Vec<Line>,
+}
+
+impl Run {
+    fn now(&self) -> Now {
+        let ms = self.started.elapsed().as_millis() as u64;
+        Now { tick: Tick::from_ms(ms), epoch: Epoch::from_ms(EPOCH * 1_000 + ms) }
+    }
+
+    /// One action. Says whether there is more to do.
+    async fn step(&mut self) -> bool {
+        match self.machine.next_action(self.now()) {
+            Action::Send { document, attempt, in_flight } => {
+                let (id, body) = &self.documents[&document];
+                let (what, body) = (format!("sent {id}"), body.clone());
+                self.note(what, format!("attempt {attempt}, {in_flight} in flight"));
+                self.trying.insert(document, Box::pin(attempted(self.endpoint.clone(), self.url.clone(), body)));
+            }
+            Action::Abort { document } => drop(self.trying.remove(&document)),
+            Action::Finish { document, outcome } => self.finish(document, &outcome),
+            Action::Tell(news) => self.tell(news),
+            Action::Wait(until) => self.wait(until).await,
+            Action::Idle => return false,
+        }
+        true
+    }
+
+    /// Until that instant or until requests end; of those that end at once, the first document comes first.
+    async fn wait(&mut self, until: Option<Tick>) {
+        let until = until.map(|until| self.started + std::time::Duration::from_millis(until.as_ms()));
+        let mut timer = Box::pin(async move {
+            match until {
+                Some(until) => sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        });
+        let trying = &mut self.trying;
+        let ended = poll_fn(|context| {
+            let is_over = timer.as_mut().poll(context).is_ready();
+            let ended: Vec<_> = trying
+                .iter_mut()
+                .filter_map(|(document, trying)| match trying.as_mut().poll(context) {
+                    Poll::Ready(end) => Some((*document, end)),
+                    Poll::Pending => None,
+                })
+                .collect();
+            if is_over || !ended.is_empty() { Poll::Ready(ended) } else { Poll::Pending }
+        })
+        .await;
+        for (document, end) in ended {
+            self.trying.remove(&document);
+            match end {
+                Ok(reply) => self.machine.handle_reply(document, &reply, self.now()),
+                Err(error) => self.machine.handle_transport_error(document, error, self.now()),
+            }
+        }
+    }
+
+    fn finish(&mut self, document: DocumentKey, outcome: &Outcome) {
+        let (id, _) = self.documents.remove(&document).unwrap();
+        let tries = format!("{} {} {}", outcome.attempts, outcome.refusals, outcome.waited.as_ms());
+        let (what, detail) = match &outcome.ending {
+            Ending::Answered(answer) => (
+                format!("answered {id}"),
+                format!("{:?} {:?} {:?} {:?}", answer.text, answer.note, answer.finish_reason, answer.request_id),
+            ),
+            Ending::Failed(failure) => {
+                (format!("failed {id} {}", name(failure.kind)), format!("{} {:?}", failure.message, failure.status))
+            }
+            Ending::Postponed(postponement) => {
+                let until = postponement.until.map(Tick::as_ms);
+                (format!("postponed {id} {}", name(postponement.reason)), format!("{} {until:?}", postponement.message))
+            }
+        };
+        self.note(what, format!("{detail} {tries}"));
+    }
+
+    fn tell(&mut self, news: News) {
+        let (what, detail) = match news {
+            News::Refused(refused) => {
+                let detail = format!("{} {} {}", refused.status, refused.wait.as_ms(), refused.jitter.as_ms());
+                (format!("refused {} by {}", self.documents[&refused.document].0, refused.source), detail)
+            }
+            News::HintIgnored(hint) => (format!("ignored {}", hint.name), hint.value),
+            News::Learnt(limit) => {
+                let Rate { unit, amount, window } = limit.rate;
+                let (unit, window, source) = (name(unit), window.as_ms(), name(limit.source));
+                (format!("learnt {amount} {unit} per {window} ms from {source}"), String::new())
+            }
+            News::Halted(failure) => (format!("halted {}", name(failure.kind)), failure.message),
+            News::Paused(_) | News::Resumed => return,
+        };
+        self.note(what, detail);
+    }
+
+    fn note(&mut self, what: String, detail: String) {
+        self.lines.push(Line { at_ms: self.now().tick.as_ms(), what, detail });
+    }
+}
+
+async fn attempted(endpoint: Endpoint, url: String, body: String) -> Result<Reply, TransportError> {
+    let request = Request::post(url).header("content-type", "application/json");
+    let Coming { answer, error } = endpoint.answer(request.body(Bytes::from(body)).unwrap()).await;
+    // The component reads the head first, the body in its next turn; a timer of the same instant comes between.
+    tokio::task::yield_now().await;
+    if let Some(error) = error {
+        return Err(errors(&error).1);
+    }
+    let (parts, body) = answer.unwrap().into_parts();
+    let fields = parts.headers.iter().map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())));
+    Ok(Reply { status: parts.status.as_u16(), headers: fields.collect(), body: body.to_vec() })
+}
+
+fn settings(told: &Told) -> Settings {
+    let default = Settings::default();
+    let rates = told.rates.iter().map(|rate| Rate {
+        unit: if rate.tokens.is_some() { Unit::Tokens } else { Unit::Requests },
+        amount: rate.tokens.or(rate.requests).unwrap(),
+        window: Delay::from_ms(rate.window_ms),
+    });
+    let ms = |told: Option<u64>, default| told.map_or(default, Delay::from_ms);
+    Settings {
+        max_in_flight: told.max_in_flight.unwrap_or(default.max_in_flight),
+        rates: rates.collect(),
+        pace: ms(told.pace_ms, default.pace),
+        max_attempts: told.max_attempts.unwrap_or(default.max_attempts),
+        jitter: ms(told.jitter_ms, Delay::ZERO),
+        patience: ms(told.patience_ms, default.patience),
+        fallback_wait: told.fallback_wait_ms.map(Delay::from_ms),
+        whole_request: ms(told.whole_request_ms, default.whole_request),
+        about: About {
+            url: format!("{}/chat/completions", told.base_url()),
+            model: told.model.clone().unwrap_or_default(),
+        },
+        ..default
+    }
+}
