@@ -1,6 +1,6 @@
 # becalm: `make demo` shows what it does, `make test` runs all that CI runs.
 
-.PHONY: help build demo test matrix check
+.PHONY: help build demo test matrix bench fuzz check
 
 # What the guest needs: nothing, or a component built by other means. See guest/target.sh.
 cargo = environment=$$(guest/target.sh) && env $$environment cargo
@@ -10,6 +10,8 @@ help:
 	@echo "make demo    build it and run its demo, under a minute"
 	@echo "make test    everything that CI runs"
 	@echo "make matrix  every server model, measured in virtual time, into tests/matrix/"
+	@echo "make bench   the policy by itself: ns per document"
+	@echo "make fuzz    every parser under libFuzzer, a minute each (needs nightly and cargo-fuzz)"
 	@echo "make check   formatting and lints, warnings denied"
 
 build:
@@ -24,8 +26,19 @@ test: check
 
 matrix:
 	@$(cargo) build --release --quiet
-	@export BECALM_WRITE=1 && $(cargo) test --release --quiet --test matrix
+	@export BECALM_WRITE=1 && $(cargo) test --release --quiet --test matrix --test sharing
 	@git --no-pager diff --stat -- tests/matrix
+
+bench:
+	@$(cargo) bench -p becalm-policy
+
+# Needs a nightly compiler and cargo-fuzz; `make fuzz seconds=600` for each target.
+seconds ?= 60
+targets = $(basename $(notdir $(wildcard guest/policy/fuzz/bins/*.rs)))
+fuzz:
+	@cd guest/policy && for target in $(targets); do \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(seconds) -dict=fuzz/words.dict -seed=1 -print_final_stats=1 || exit 1; \
+	done
 
 check:
 	@$(cargo) fmt --all --check

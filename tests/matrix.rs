@@ -4,12 +4,11 @@
 
 mod support;
 
-use std::path::Path;
 use std::time::Duration;
 
 use becalm::server::{HintForm, Kind, Model, Spread};
 use becalm::{Rate, Settings, Unit};
-use support::{Run, documents, run, settings};
+use support::{Run, documents, keep, run, settings};
 
 /// A batch to bring home.
 struct Job {
@@ -256,20 +255,6 @@ async fn table(job: &Job) -> String {
         }
     }
     table
-}
-
-/// Compares a table with its file, or writes the file where that is asked for.
-fn keep(table: &str, file: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/matrix").join(file);
-    if std::env::var_os("BECALM_WRITE").is_some() {
-        std::fs::write(&path, table).unwrap();
-    }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        kept == table,
-        "{} is not what this code does: run `make matrix` and look at the difference",
-        path.display()
-    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,6 +7,7 @@ pub(crate) mod on_component;
 pub(crate) mod on_policy;
 pub(crate) mod scenario;
 
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -59,8 +60,18 @@ pub(crate) fn documents(count: usize) -> Vec<Document> {
 pub(crate) async fn run(model: Model, settings: Settings, documents: Vec<Document>) -> Run {
     let server = Arc::new(Server::new(Model { keeps_timeline: true, ..model }));
     let started = Instant::now();
+    let (events, outcomes) = bring_home(&server, settings, documents).await;
+    Run { elapsed: started.elapsed(), outcomes, events, stats: server.stats(), timeline: server.timeline() }
+}
+
+/// One session against a server that may have others.
+pub(crate) async fn bring_home(
+    server: &Arc<Server>,
+    settings: Settings,
+    documents: Vec<Document>,
+) -> (Vec<Event>, Vec<Outcome>) {
     let access = Access::new(&settings.endpoint.base_url, None).unwrap();
-    let sender = Arc::new(InProcess(Arc::clone(&server)));
+    let sender = Arc::new(InProcess(Arc::clone(server)));
     let mut session = SANDBOX.open(settings, access, sender).await.unwrap();
     session.submit(documents).await.unwrap();
     let (mut events, mut outcomes) = (vec![], vec![]);
@@ -72,5 +83,19 @@ pub(crate) async fn run(model: Model, settings: Settings, documents: Vec<Documen
             events.push(event);
         }
     }
-    Run { elapsed: started.elapsed(), outcomes, events, stats: server.stats(), timeline: server.timeline() }
+    (events, outcomes)
+}
+
+/// Compares a table with its file, or writes the file where that is asked for.
+pub(crate) fn keep(table: &str, file: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/matrix").join(file);
+    if std::env::var_os("BECALM_WRITE").is_some() {
+        std::fs::write(&path, table).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == table,
+        "{} is not what this code does: run `make matrix` and look at the difference",
+        path.display()
+    );
 }

@@ -50,6 +50,10 @@ impl Growth {
         *self = Self { failures, ..Self::new(now) };
         before
     }
+    /// The limit fell: what was tried above it is no longer known to be too much.
+    pub(crate) const fn fell(&mut self) {
+        self.failures = 0;
+    }
 }
 
 /// So many steps more: each is one more per window; where that would be much, the same in a window shorter by an eighth.

@@ -177,6 +177,9 @@ impl Enforced {
         let window = if is_single { longer } else { known.window };
         let rate = before.unwrap_or(Rate { amount, window, ..known });
         self.evidence = Evidence { before: if before.is_some() { 0 } else { self.since }, most: known.amount };
+        if rate.amount < known.amount && before.is_none() {
+            self.growth.fell();
+        }
         core::mem::replace(&mut self.limit.rate, rate) != rate
     }
 
