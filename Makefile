@@ -30,7 +30,7 @@ matrix:
 	@git --no-pager diff --stat -- tests/matrix
 
 bench:
-	@$(cargo) bench -p becalm-policy
+	@$(cargo) bench -p becalm-policy --bench machine
 
 # Needs a nightly compiler and cargo-fuzz; `make fuzz seconds=600` for each target.
 seconds ?= 60

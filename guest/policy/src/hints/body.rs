@@ -10,8 +10,9 @@ use crate::time::{Delay, Epoch};
 
 /// The wait that a body names.
 pub(super) fn hint(reply: &Reply, now: Epoch) -> Option<Hint> {
-    // A completion is no place to look for one, whatever its text says.
-    if (200..300).contains(&reply.status) && reply.body.len() > LARGEST_ERROR {
+    // A completion is no place to look for one, whatever its text says, and need not be read twice.
+    let is_success = (200..300).contains(&reply.status);
+    if is_success && (reply.body.len() > LARGEST_ERROR || !reply.body.windows(ERROR.len()).any(|part| part == ERROR)) {
         return None;
     }
     let body = serde_json::from_slice::<Value>(&reply.body).ok()?;
@@ -72,6 +73,7 @@ fn decimal(value: &Value) -> Option<Delay> {
     }
 }
 
+const ERROR: &[u8] = br#""error""#;
 /// An error inside a success is short.
 const LARGEST_ERROR: usize = 16 * 1024;
 /// How often an error may be wrapped in a message of another.
