@@ -158,7 +158,7 @@ pub(crate) fn machine(data: &[u8]) {
 fn told(byte: u8) -> Settings {
     let rate = Rate { unit: Unit::Requests, amount: u64::from(byte % 5), window: Delay::from_secs(10) };
     let tokens = Rate { unit: Unit::Tokens, amount: 450, window: Delay::from_secs(30) };
-    let rates = [(byte % 5 > 0).then_some(rate), (byte & 64 > 0).then_some(tokens)];
+    let rates = [(rate.amount > 0).then_some(rate), (byte & 64 > 0).then_some(tokens)];
     Settings {
         max_in_flight: u32::from(byte % 3) + 1,
         rates: rates.into_iter().flatten().collect(),
