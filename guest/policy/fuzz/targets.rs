@@ -70,11 +70,14 @@ pub(crate) fn reset(data: &[u8]) {
     }
 }
 
-/// `RateLimit` of the IETF draft.
+/// `RateLimit` and `RateLimit-Policy` of the IETF draft.
 pub(crate) fn rate_limit(data: &[u8]) {
     let value = text(data);
     let hint = wait(&[("ratelimit", &value)]);
     assert!(hint.is_none() || value.contains("r=0"), "{value:?}");
+    let headers = [("ratelimit-policy", value.as_str())].into_iter().collect();
+    let hints = Hints::read(&Reply { status: 200, headers, body: vec![] }, NOW);
+    assert!(hints.rates.iter().all(|rate| rate.amount > 0 && !rate.window.is_zero()), "{value:?}");
 }
 
 /// The body of a refusal.

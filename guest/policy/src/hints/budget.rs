@@ -3,7 +3,7 @@
 
 use super::{Hint, Hints, number, reset};
 use crate::reply::Headers;
-use crate::settings::Unit;
+use crate::settings::{Rate, Unit};
 use crate::time::{Delay, Epoch};
 
 /// The state of one budget as the endpoint reports it.
@@ -50,6 +50,16 @@ pub(super) fn read(hints: &mut Hints, headers: &Headers, now: Epoch) {
     }
 }
 
+/// Limits whose name says the window.
+pub(super) fn rates(headers: &Headers) -> impl Iterator<Item = Rate> {
+    PER_MINUTE.into_iter().filter_map(|(unit, name)| {
+        let amount = headers.first(name).and_then(number::integer).filter(|amount| *amount > 0)?;
+        Some(Rate { unit, amount, window: Delay::from_secs(60) })
+    })
+}
+
+const PER_MINUTE: [(Unit, &str); 2] =
+    [(Unit::Requests, "x-ratelimit-limit-req-minute"), (Unit::Tokens, "x-ratelimit-limit-tokens-minute")];
 /// Unit, and the names of amount, remaining and reset.
 const BUDGETS: [(Option<Unit>, [&str; 3]); 7] = [
     (

@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 
 pub use self::budget::Budget;
 use crate::reply::{Headers, Reply};
+use crate::settings::Rate;
 use crate::time::{Delay, Epoch};
 
 /// A wait that the endpoint asked for.
@@ -41,6 +42,8 @@ pub struct Hints {
     pub wait: Option<Hint>,
     /// Every budget of which something was said.
     pub budgets: Vec<Budget>,
+    /// Limits that are stated with their window.
+    pub rates: Vec<Rate>,
     /// What could not be read.
     pub ignored: Vec<IgnoredHint>,
 }
@@ -58,6 +61,8 @@ impl Hints {
         let mut hints = Self::default();
         let said = hints.retry_after_ms(headers).or_else(|| hints.retry_after(headers, now));
         budget::read(&mut hints, headers, now);
+        hints.rates = rate_limit::rates(headers);
+        hints.rates.extend(budget::rates(headers));
         let drafted = rate_limit::empty(headers).map(|wait| Hint { wait, source: rate_limit::NAME });
         hints.wait = said.or_else(|| hints.empty_budget().into_iter().chain(drafted).max_by_key(|hint| hint.wait));
         hints

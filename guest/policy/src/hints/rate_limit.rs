@@ -1,10 +1,40 @@
-//! The `RateLimit` field of the IETF draft (draft-ietf-httpapi-ratelimit-headers-10 §4): a list of policies, each a string
-//! with parameters, `"default";r=0;t=30`. A field that does not match as a whole is ignored, as the draft demands.
+//! The fields of the IETF draft (draft-ietf-httpapi-ratelimit-headers-10): `RateLimit` (§4), a list of what is left of each
+//! policy, `"default";r=0;t=30`, and `RateLimit-Policy` (§3), a list of the policies themselves, `"default";q=100;w=60`. A field
+//! that does not match as a whole is ignored, as the draft demands.
+
+use alloc::vec::Vec;
 
 use crate::reply::Headers;
+use crate::settings::{Rate, Unit};
 use crate::time::Delay;
 
 pub(super) const NAME: &str = "ratelimit";
+const POLICY: &str = "ratelimit-policy";
+
+/// The policies on requests that have a window.
+pub(super) fn rates(headers: &Headers) -> Vec<Rate> {
+    headers.all(POLICY).filter_map(rates_in).flatten().collect()
+}
+
+fn rates_in(field: &str) -> Option<Vec<Rate>> {
+    let items = outside_quotes(field, ',').map(|item| rate(item.trim_matches([' ', '\t'])));
+    Some(items.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// A policy; nothing inside it if it counts something else than requests, or has no window.
+fn rate(item: &str) -> Option<Option<Rate>> {
+    let (mut amount, mut window, mut is_of_requests) = (None, None, true);
+    for (name, value) in parameters(item)? {
+        match name {
+            "q" => amount = Some(integer(value)?),
+            "w" => window = Some(Delay::from_secs(integer(value)?)),
+            "qu" => is_of_requests = value == "\"requests\"",
+            _ => {}
+        }
+    }
+    let rate = Rate { unit: Unit::Requests, amount: amount?, window: window.unwrap_or_default() };
+    Some(Some(rate).filter(|rate| is_of_requests && rate.amount > 0 && !rate.window.is_zero()))
+}
 
 /// The longest wait among the policies that have nothing left.
 pub(super) fn empty(headers: &Headers) -> Option<Delay> {
@@ -25,12 +55,16 @@ struct Policy {
     reset: Option<Delay>,
 }
 
-fn policy(item: &str) -> Option<Policy> {
+/// The parameters behind a policy's name.
+fn parameters(item: &str) -> Option<impl Iterator<Item = (&str, &str)>> {
     let mut parts = outside_quotes(item, ';');
     parts.next().filter(|name| is_string(name.trim_end()))?;
+    Some(parts.map(|parameter| parameter.trim_start().split_once('=').unwrap_or((parameter, ""))))
+}
+
+fn policy(item: &str) -> Option<Policy> {
     let (mut remaining, mut reset) = (None, None);
-    for parameter in parts {
-        let (name, value) = parameter.trim_start().split_once('=').unwrap_or((parameter, ""));
+    for (name, value) in parameters(item)? {
         match name {
             "r" => remaining = Some(integer(value)?),
             "t" => reset = Some(Delay::from_secs(integer(value)?)),
@@ -60,4 +94,28 @@ fn outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &str> {
         is_quoted ^= c == '"';
         c == separator && !is_quoted
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    fn of(field: &str) -> Vec<(u64, u64)> {
+        let rates = rates(&[(POLICY, field)].into_iter().collect());
+        rates.into_iter().map(|rate| (rate.amount, rate.window.as_ms())).collect()
+    }
+
+    #[test]
+    fn policies_are_limits() {
+        assert_eq!(of(r#""burst";q=100;w=60,"day";q=1000;w=86400"#), [(100, 60_000), (1_000, 86_400_000)]);
+        assert_eq!(of(r#""default";q=100;qu="requests";w=1;pk=:abc:"#), [(100, 1_000)]);
+        assert_eq!(of(r#""bytes";q=65535;qu="content-bytes";w=10, "at once";q=3"#), vec![]);
+        for malformed in
+            [r#"default;q=100;w=60"#, r#""a";q=-1;w=60"#, r#""a";q=1.5;w=60"#, r#""a";w=60"#, "100;w=60", ""]
+        {
+            assert_eq!(of(malformed), vec![], "{malformed}");
+        }
+    }
 }

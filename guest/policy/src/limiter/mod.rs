@@ -5,18 +5,19 @@ mod growth;
 mod history;
 mod limit;
 mod rolling_log;
+mod statements;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::hints::Budget;
 use crate::settings::{Rate, Settings, Unit};
 use crate::time::{Delay, Tick};
 
-use self::history::{History, USUAL_WINDOWS, usual_near};
+use self::history::{History, USUAL_WINDOWS};
 use self::limit::{Enforced, Explanation};
 pub use self::limit::{Limit, LimitSource};
 pub(crate) use self::rolling_log::Ticket;
+use self::statements::Statements;
 
 /// All limits of one key.
 #[derive(Debug)]
@@ -28,10 +29,7 @@ pub(crate) struct Limiter {
     next_ticket: Ticket,
     /// A refusal without a hint that no limit explains yet.
     unexplained: Option<(Ticket, Tick)>,
-    /// What the endpoint states budgets of.
-    stated: Vec<Unit>,
-    /// The same where the statement cannot be.
-    distrusted: Vec<Unit>,
+    statements: Statements,
 }
 
 /// When a request may go.
@@ -54,8 +52,7 @@ impl Limiter {
             last_sent_at: None,
             next_ticket: 0,
             unexplained: None,
-            stated: Vec::new(),
-            distrusted: Vec::new(),
+            statements: Statements::default(),
         };
         for rate in &settings.rates {
             limiter.add(Limit { rate: *rate, source: LimitSource::Settings }, 0, Tick::default());
@@ -175,47 +172,6 @@ impl Limiter {
     /// The next request that will be sent.
     pub(crate) const fn next_ticket(&self) -> Ticket {
         self.next_ticket
-    }
-
-    /// The endpoint states a budget with its answer to a request. Returns what was learnt.
-    pub(crate) fn observe(&mut self, budget: &Budget, ticket: Ticket, now: Tick) -> Option<Limit> {
-        let unit = budget.unit?;
-        let amount = budget.amount.filter(|amount| *amount > 0)?;
-        let used = amount.checked_sub(budget.remaining?)?;
-        let is_first = !self.stated.contains(&unit);
-        if is_first {
-            self.stated.push(unit);
-        }
-        // More than we ever sent: others use the key, or it is no window that is stated. Then refusals have to tell.
-        if is_first && self.history.oldest_of(unit, used, ticket).is_none() {
-            self.distrusted.push(unit);
-        }
-        if self.distrusted.contains(&unit) {
-            return None;
-        }
-        let window = self.window(budget, unit, used, ticket, now);
-        let is_stated = |enforced: &&mut Enforced| {
-            enforced.limit.rate.unit == unit && enforced.limit.source != LimitSource::Refusals
-        };
-        match self.limits.iter_mut().find(is_stated) {
-            Some(enforced) if enforced.limit.source == LimitSource::Settings => None,
-            Some(enforced) => {
-                enforced.restate(amount, window, budget.reset.unwrap_or_default()).then_some(enforced.limit)
-            }
-            None => {
-                let rate = Rate { unit, amount, window: window? };
-                self.limits.retain(|enforced| enforced.limit.rate.unit != unit);
-                Some(self.add(Limit { rate, source: LimitSource::Headers }, self.next_ticket, now))
-            }
-        }
-    }
-
-    /// The window behind a stated budget: from the oldest request that it counts to its reset, as seen when the request was
-    /// sent that it came with: it was counted soon after, however long its answer took.
-    fn window(&self, budget: &Budget, unit: Unit, used: u64, ticket: Ticket, now: Tick) -> Option<Delay> {
-        let oldest = self.history.oldest_of(unit, used, ticket)?;
-        let counted = self.history.sent_at(ticket).unwrap_or(now);
-        budget.reset.filter(|reset| !reset.is_zero()).map(|reset| usual_near(reset + counted.since(oldest)))
     }
 
     /// Whether a limit on requests is known.

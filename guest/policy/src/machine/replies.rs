@@ -71,6 +71,10 @@ impl Machine {
                 self.decided.push_back(Action::Tell(News::HintIgnored(ignored.clone())));
             }
         }
+        for rate in &hints.rates {
+            let learnt = self.limiter.state(*rate, now);
+            self.tell_learnt(learnt);
+        }
         for budget in &hints.budgets {
             let learnt = self.limiter.observe(budget, flight.ticket, now);
             self.tell_learnt(learnt);
