@@ -2,6 +2,7 @@
 
 mod action;
 mod progress;
+mod refusals;
 mod replies;
 mod sending;
 

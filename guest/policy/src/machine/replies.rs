@@ -1,15 +1,15 @@
 //! What happened on the wire, and what follows from it.
 
 use alloc::format;
-use alloc::string::ToString;
 
 use super::Machine;
-use super::action::{Action, DocumentKey, News, Refusal};
+use super::action::{Action, DocumentKey, News};
 use super::progress::{Flight, State};
+use super::refusals::Refused;
 use crate::hints::{Hint, Hints};
 use crate::limiter::Limit;
-use crate::outcome::{Answer, Ending, Failure, FailureKind, PostponeReason, Postponement};
-use crate::reply::{Headers, Reply};
+use crate::outcome::{Answer, Ending, Failure, FailureKind, PostponeReason};
+use crate::reply::Reply;
 use crate::time::{Delay, Now, Tick};
 use crate::transport::TransportError;
 use crate::verdict::{self, Fault, Reach, Verdict};
@@ -25,21 +25,8 @@ impl Machine {
         hints.wait = hints.wait.filter(|_| !says_now);
         self.note_hints(&hints, flight, now.tick);
         match verdict::judge(reply, hints.wait, &self.settings.about) {
-            Verdict::Refused => {
-                let was_known = self.limiter.is_known();
-                if says_now {
-                    self.limiter.withdrawn(flight.ticket, now.tick);
-                    return self.refuse(document, flight, reply, None, !was_known, now);
-                }
-                let learnt = self.limiter.refused(flight.ticket, hints.wait.map(|hint| hint.wait), now.tick);
-                self.tell_learnt(learnt);
-                self.refuse(document, flight, reply, hints.wait, !was_known, now);
-            }
-            Verdict::Crowded => {
-                self.limiter.withdrawn(flight.ticket, now.tick);
-                self.allowance.crowd(flight.ticket, self.in_flight.len(), self.limiter.next_ticket());
-                self.crowd_out(document, flight, reply, now);
-            }
+            Verdict::Refused => self.refused(Refused { document, flight, reply }, hints.wait, says_now, now.tick),
+            Verdict::Crowded => self.crowded(Refused { document, flight, reply }, now.tick),
             verdict => self.settle(document, flight, verdict, hints.wait, now),
         }
     }
@@ -90,6 +77,7 @@ impl Machine {
                 self.halt_if(reach, &failure);
                 self.fail(document, failure);
             }
+            // Only a reply can be a refusal, and then it is handled as one.
             Verdict::Refused | Verdict::Crowded => {}
         }
     }
@@ -106,8 +94,8 @@ impl Machine {
     }
 
     /// A fault uses up an attempt; the last one is the document's end. An endpoint that starts up has its own allowance.
-    /// Where the endpoint was reached before and cannot be
-    /// reached now, no document is to blame: that uses up patience instead.
+    /// Where the endpoint was reached before and cannot be reached now, no document is to blame: that uses up patience
+    /// instead.
     fn fault(&mut self, document: DocumentKey, flight: Flight, fault: Fault, hint: Option<Hint>, now: Tick) {
         let Fault { failure, reach, is_overload, is_cold_start } = fault;
         let is_outage = reach == Reach::UntilProven;
@@ -158,87 +146,10 @@ impl Machine {
         self.give_up_if_fruitless(now);
     }
 
-    /// A refusal closes the gate for all. Of one burst only the first counts as a miss; the others can hold the gate
-    /// closed for longer.
-    fn refuse(
-        &mut self,
-        document: DocumentKey,
-        flight: Flight,
-        reply: &Reply,
-        hint: Option<Hint>,
-        probe_first: bool,
-        now: Now,
-    ) {
-        self.tally.refusals += 1;
-        let wait = self.wait_after(flight, hint, now.tick);
-        if self.gate.is_news(flight.wave) {
-            self.gate.refuse(now.tick, wait.total(), probe_first);
-        } else {
-            self.gate.hold(now.tick + wait.total());
-        }
-        self.documents[document.0].refusals += 1;
-        self.queue_again(document, now.tick);
-        self.tell_refused(document, reply.status, &reply.headers, wait);
-        self.give_up_if_fruitless(now.tick);
-    }
-
-    /// There was no place beside those on the wire: the next of them to end makes one. Where there are none, strangers hold
-    /// all places, and only time helps.
-    fn crowd_out(&mut self, document: DocumentKey, flight: Flight, reply: &Reply, now: Now) {
-        if self.in_flight.is_empty() {
-            return self.refuse(document, flight, reply, None, true, now);
-        }
-        self.tally.refusals += 1;
-        self.gate.missed(flight.wave);
-        self.documents[document.0].refusals += 1;
-        self.queue_again(document, now.tick);
-        let wait = Wait { floor: Delay::ZERO, jitter: Delay::ZERO, source: "max-in-flight" };
-        self.tell_refused(document, reply.status, &reply.headers, wait);
-    }
-
     /// The document goes again as soon as gate and limits let it, before those that were never sent.
-    fn queue_again(&mut self, document: DocumentKey, now: Tick) {
+    pub(super) fn queue_again(&mut self, document: DocumentKey, now: Tick) {
         self.documents[document.0].state = State::Queued { since: Some(now) };
         self.queue.push_front(document);
-    }
-
-    /// Refusals without one answer for longer than patience: what waits is postponed to where the gate opens. (Where the
-    /// gate alone is closed for longer, the sender postpones.)
-    fn give_up_if_fruitless(&mut self, now: Tick) {
-        let since = *self.fruitless_since.get_or_insert(now);
-        let opens = self.gate.opens_at().unwrap_or(now);
-        if opens.since(since) <= self.settings.patience || opens.since(now) > self.settings.patience {
-            return;
-        }
-        let message = "no request was answered for as long as patience allows".to_string();
-        let postponement = Postponement { reason: PostponeReason::Patience, until: Some(opens), message };
-        self.postpone_queue(&postponement);
-        self.ended.get_or_insert(postponement);
-    }
-
-    /// How long the gate stays closed: the endpoint's hint, but no less than our own back-off; without a hint the fixed
-    /// wait, if one is set, else until the next usual window ends, while the window is not known, else back-off.
-    fn wait_after(&mut self, flight: Flight, hint: Option<Hint>, now: Tick) -> Wait {
-        if !self.gate.is_news(flight.wave) {
-            let floor = hint.map_or(Delay::ZERO, |hint| hint.wait);
-            let is_longer = self.gate.opens_at().is_some_and(|opens| now + floor > opens);
-            let jitter = if is_longer { self.backoff.spread() } else { Delay::ZERO };
-            return Wait { floor, jitter, source: hint.map_or("back-off", |hint| hint.source) };
-        }
-        let own = self.backoff.full_jitter(self.gate.streak());
-        match (hint, self.settings.fallback_wait) {
-            (Some(hint), _) if hint.wait >= own => {
-                Wait { floor: hint.wait, jitter: self.backoff.spread(), source: hint.source }
-            }
-            (None, Some(wait)) => Wait { floor: wait.max(own), jitter: self.backoff.spread(), source: "fallback-wait" },
-            (None, None) => match self.limiter.until_probe(now) {
-                Some(wait) if wait >= own => {
-                    Wait { floor: wait.min(self.settings.cap), jitter: self.backoff.spread(), source: "probe" }
-                }
-                _ => Wait { floor: Delay::ZERO, jitter: own, source: "back-off" },
-            },
-            (Some(_), _) => Wait { floor: Delay::ZERO, jitter: own, source: "back-off" },
-        }
     }
 
     fn halt_if(&mut self, reach: Reach, failure: &Failure) {
@@ -256,34 +167,8 @@ impl Machine {
         }
     }
 
-    fn tell_learnt(&mut self, learnt: Option<Limit>) {
+    pub(super) fn tell_learnt(&mut self, learnt: Option<Limit>) {
         self.decided.extend(learnt.map(|limit| Action::Tell(News::Learnt(limit))));
-    }
-
-    fn tell_refused(&mut self, document: DocumentKey, status: u16, headers: &Headers, wait: Wait) {
-        let refusal = Refusal {
-            document,
-            status,
-            wait: wait.total(),
-            jitter: wait.jitter,
-            source: wait.source,
-            headers: headers.clone(),
-        };
-        self.decided.push_back(Action::Tell(News::Refused(refusal)));
-    }
-}
-
-/// A wait behind the gate.
-#[derive(Clone, Copy)]
-struct Wait {
-    floor: Delay,
-    jitter: Delay,
-    source: &'static str,
-}
-
-impl Wait {
-    fn total(self) -> Delay {
-        self.floor + self.jitter
     }
 }
 
