@@ -34,7 +34,7 @@ pub(crate) fn summary(summary: &Summary) -> Value {
         "elapsed_ms": milliseconds(summary.elapsed),
         "bound_ms": milliseconds(summary.bound),
         "efficiency": summary.efficiency(),
-        "limits": figures.learnt.iter().map(|limit| self::limit(&limit.rate, limit.source)).collect::<Vec<_>>(),
+        "limits": summary.limits.iter().map(|limit| self::limit(&limit.rate, limit.source)).collect::<Vec<_>>(),
         "halted": figures.halted.as_ref().map(failure),
         "until_epoch_ms": figures.until_epoch_ms,
     })

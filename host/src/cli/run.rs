@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use becalm::documents::Inputs;
 use becalm::outcomes::{Figures, Journal, bound};
-use becalm::{Access, Event, Happening, Metered, Pool, Rate, Sandbox, Settings, Status, Unit};
+use becalm::{Access, Event, Happening, Limit, Metered, Pool, Rate, Sandbox, Settings, Status, Unit};
 
 use super::drive::{Stop, Watcher, drive};
 use super::exit::{BrokenOff, Exit};
@@ -100,9 +100,10 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
     batch.journal.sync().context("cannot write the results").map_err(BrokenOff)?;
     driven.map_err(BrokenOff)?;
 
-    let rates = session.status().await?.limits.into_iter().map(|limit| limit.rate).collect::<Vec<_>>();
+    let limits = session.status().await?.limits;
+    let rates = limits.iter().map(|limit| limit.rate).collect::<Vec<_>>();
     let bound = bound(batch.figures.answered, &rates, settings.limits.max_in_flight, sender.latency());
-    Ok(batch.end(started.elapsed(), bound))
+    Ok(batch.end(started.elapsed(), bound, &limits))
 }
 
 impl Args {
@@ -161,10 +162,10 @@ impl Batch {
     }
 
     /// Says what it came to.
-    fn end(&self, elapsed: Duration, bound: Duration) -> Exit {
+    fn end(&self, elapsed: Duration, bound: Duration, limits: &[Limit]) -> Exit {
         let figures = &self.figures;
         let left = self.count - self.skipped - figures.answered - figures.failed - figures.postponed;
-        let summary = Summary { figures, elapsed, bound, skipped: self.skipped, left };
+        let summary = Summary { figures, elapsed, bound, limits, skipped: self.skipped, left };
         if self.is_json {
             eprintln!("{}", json::summary(&summary));
         } else {

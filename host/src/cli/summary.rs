@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::outcomes::Figures;
-use becalm::{LimitSource, Unit};
+use becalm::{Limit, LimitSource};
 
 use super::values::{in_words, limit_value, local_time, rate_in_words};
 
@@ -12,6 +12,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) figures: &'a Figures,
     pub(crate) elapsed: Duration,
     pub(crate) bound: Duration,
+    /// All limits that were known at the end.
+    pub(crate) limits: &'a [Limit],
     /// Answered by an earlier run.
     pub(crate) skipped: u64,
     /// Never submitted, because the batch ended early.
@@ -81,15 +83,16 @@ impl Summary<'_> {
         ))
     }
 
-    fn learnt(&self) -> Option<String> {
-        let learnt = self.figures.learnt.iter().find(|limit| limit.rate.unit == Unit::Requests)?;
-        let source = match learnt.source {
-            LimitSource::Headers => "stated by the endpoint",
-            LimitSource::Refusals => "learnt from refusals",
-            LimitSource::Settings => return None,
-        };
-        let rate = &learnt.rate;
-        Some(format!("limit     {}, {source}; next time: --limit {}", rate_in_words(rate), limit_value(rate)))
+    /// The limits that nobody set, as flags for next time.
+    fn learnt(&self) -> impl Iterator<Item = String> {
+        self.limits.iter().filter_map(|Limit { rate, source }| {
+            let source = match source {
+                LimitSource::Headers => "stated by the endpoint",
+                LimitSource::Refusals => "learnt from refusals",
+                LimitSource::Settings => return None,
+            };
+            Some(format!("limit     {}, {source}; next time: --limit {}", rate_in_words(rate), limit_value(rate)))
+        })
     }
 
     fn going_on(&self) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::contract::{Event, Failure, Happening, Limit, Refusal, Verdict};
+use crate::contract::{Event, Failure, Happening, Refusal, Verdict};
 
 /// The figures of a run, added up event by event.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +19,6 @@ pub struct Figures {
     pub recovered: u64,
     /// Tries that ended in a fault.
     pub faults: u64,
-    /// Limits that were learnt, the latest of each unit.
-    pub learnt: Vec<Limit>,
     /// The failure that ended the batch early.
     pub halted: Option<Failure>,
     /// The first failure of each kind, in words.
@@ -48,10 +46,6 @@ impl Figures {
                 }
             }
             Happening::Refused(refusal) => self.add_refusal(refusal),
-            Happening::Learnt(limit) => {
-                self.learnt.retain(|known| known.rate.unit != limit.rate.unit);
-                self.learnt.push(*limit);
-            }
             Happening::Halted(failure) => self.halted = Some(failure.clone()),
             _ => {}
         }
