@@ -74,6 +74,7 @@ fn rows(job: &Job) -> Vec<Row> {
         ("H places", Model { requests: u64::from(job.in_flight / 2 + 1), ..base(Kind::Concurrency, HintForm::None) }),
         ("S 60 per 60 s as 1 per 1 s", Model { requests: 60, subwindow: Some(Duration::from_secs(1)), ..rolling() }),
         ("T tokens", Model { tokens, ..rolling() }),
+        ("T tokens, given back", Model { tokens, tokens_settled: true, ..rolling() }),
         ("N none", base(Kind::None, HintForm::None)),
     ];
     let delay = Spread::between(Duration::ZERO, Duration::from_millis(300));
@@ -133,7 +134,8 @@ fn ideal(job: &Job, row: &Row, run: &Run) -> Duration {
     let latencies = run.timeline.iter().filter(|arrival| arrival.admitted).map(|arrival| arrival.latency_ms);
     let mean_delay = (model.delay.least + model.delay.most) / 2;
     let tokens = run.stats.tokens / job.documents as u64;
-    let share = amount.min(model.tokens.map_or(u64::MAX, |most| most / tokens));
+    let of_tokens = model.tokens.filter(|_| !model.tokens_settled).map_or(u64::MAX, |most| most / tokens);
+    let share = amount.min(of_tokens);
     // Where a window has only one or two requests, others leave us longer ones rather than fewer.
     let (share, window) = match (model.others, model.subwindow) {
         (0, _) => (share, window),
@@ -180,6 +182,8 @@ fn goal(job: &Job, row: &Row) -> (u64, f64) {
         _ if model.subwindow.is_some() && has_delay(model) => (2 * in_flight, 0.85),
         // A date is rounded to a second at both ends: it cannot tell a window of one second from one of two.
         _ if model.subwindow.is_some() && model.hint == HintForm::Date => (in_flight + 2, 0.50),
+        // Without headers nothing says that tokens are given back.
+        (_, Told::Limit) if model.tokens_settled => (0, 0.55),
         (_, Told::Limit) => (0, 0.98),
         (Kind::Concurrency | Kind::None, _) => (2 * in_flight, 0.95),
         _ if model.hint == HintForm::None && *told == Told::Nothing => (2 * in_flight, 0.80),

@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Limit tokens too, so many per window: those of the prompt, estimated, and max_tokens (rolling and rolling-strict)
     #[arg(long, value_name = "K")]
     tokens: Option<u64>,
+    /// Give tokens that an answer did not take back with it
+    #[arg(long, requires = "tokens")]
+    tokens_settled: bool,
     /// Let the hint count the refused request too (rolling-strict)
     #[arg(long)]
     hint_counts_refused: bool,
@@ -70,6 +73,7 @@ pub(crate) async fn serve(args: &Args) -> Result<Exit> {
         window: args.window,
         subwindow: args.subwindow,
         tokens: args.tokens,
+        tokens_settled: args.tokens_settled,
         hint_counts_refused: args.hint_counts_refused,
         delay: args.delay,
         latency: args.latency,

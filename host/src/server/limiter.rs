@@ -85,6 +85,13 @@ impl Limiter {
             Self::Unlimited => decision(None, u64::MAX, u64::MAX, 0),
         }
     }
+    /// A request that arrived then took fewer tokens than were reserved for it.
+    pub(super) fn settle(&mut self, at_ms: u64, reserved: u64, taken: u64) {
+        if let Self::Rolling { tokens: Some(window), .. } = self {
+            window.settle(at_ms, reserved, taken);
+        }
+    }
+
     /// When a request for so many tokens would be admitted, that instant or later; nothing if never.
     pub(super) fn has_room_at(&mut self, now_ms: u64, tokens: u64) -> Option<u64> {
         let wait = match self {

@@ -96,7 +96,8 @@ impl Server {
         }
         // Another stream of draws than the delay's.
         let latency = self.model.latency.draw(!self.model.seed, number);
-        let (decision, place) = self.arrive(wanted.tokens(), latency);
+        let arrived = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (decision, place) = self.arrive(arrived, wanted.tokens(), latency);
         let now = self.started_epoch + self.started.elapsed();
         let mut response = match decision.hint {
             Some(wait) if self.model.limiter == Kind::Concurrency => reply::crowded(self.model.hint, wait, now),
@@ -104,6 +105,9 @@ impl Server {
             None => {
                 sleep(latency).await;
                 drop(place);
+                if self.model.tokens_settled {
+                    self.state().limiter.settle(arrived, wanted.tokens(), wanted.taken());
+                }
                 wanted.answer()
             }
         };
@@ -121,8 +125,7 @@ impl Server {
     }
 
     /// Decides whether a request that arrives now is admitted; then it has a place.
-    fn arrive(&self, tokens: u64, latency: Duration) -> (Decision, Option<Place<'_>>) {
-        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    fn arrive(&self, now: u64, tokens: u64, latency: Duration) -> (Decision, Option<Place<'_>>) {
         let mut state = self.state();
         self.let_others_in(&mut state, now);
         let in_flight = state.stats.in_flight + self.others_in_flight();

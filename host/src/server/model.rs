@@ -22,6 +22,8 @@ pub struct Model {
     /// Tokens per window, beside the requests: each request takes those of its prompt, estimated, and its `max_tokens`.
     /// Rolling windows only.
     pub tokens: Option<u64>,
+    /// Tokens that an answer did not take are given back with it.
+    pub tokens_settled: bool,
     /// A strict window's hint counts the refused request too, as if it had to wait for its own slot to be free again.
     pub hint_counts_refused: bool,
     /// How long a request is on its way before it counts.
@@ -127,6 +129,7 @@ impl Default for Model {
             window: Duration::from_secs(60),
             subwindow: None,
             tokens: None,
+            tokens_settled: false,
             hint_counts_refused: false,
             delay: Spread::default(),
             latency: Spread::exactly(Duration::from_secs(1)),

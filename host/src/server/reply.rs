@@ -42,6 +42,16 @@ impl Wanted {
         (self.prompt_bytes.div_ceil(4) as u64).saturating_add(self.max_tokens)
     }
 
+    /// What it takes in the end.
+    pub(super) fn taken(&self) -> u64 {
+        (self.prompt_bytes.div_ceil(4) + self.text().len().div_ceil(4)) as u64
+    }
+
+    /// Its text says how much was read, so that answers can be told apart.
+    fn text(&self) -> String {
+        format!("Analysed {} bytes.", self.prompt_bytes)
+    }
+
     /// It can never be admitted where a whole window has less.
     pub(super) fn oversize(&self, most: u64) -> Option<Response<Bytes>> {
         let message =
@@ -50,9 +60,9 @@ impl Wanted {
         is_oversize.then(|| error(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", &message()))
     }
 
-    /// The completion; its text says how much was read, so that answers can be told apart.
+    /// The completion.
     pub(super) fn answer(&self) -> Response<Bytes> {
-        let text = format!("Analysed {} bytes.", self.prompt_bytes);
+        let text = self.text();
         let prompt_tokens = self.prompt_bytes.div_ceil(4);
         let completion_tokens = text.len().div_ceil(4);
         let body = json!({

@@ -29,6 +29,15 @@ impl Window {
         self.used += cost;
     }
 
+    /// What was taken at that time turns out to be less.
+    pub(super) fn settle(&mut self, at_ms: u64, reserved: u64, taken: u64) {
+        let entry = self.taken.iter_mut().find(|entry| **entry == (at_ms, reserved));
+        if let Some((_, cost)) = entry {
+            *cost = taken.min(reserved);
+            self.used -= reserved - *cost;
+        }
+    }
+
     /// How long until so much fits; nothing if it fits now.
     pub(super) fn wait(&self, now_ms: u64, cost: u64) -> Option<u64> {
         let mut excess = (self.used + cost).checked_sub(self.amount).filter(|excess| *excess > 0)?;

@@ -17,6 +17,8 @@ pub(crate) struct Sent {
     pub(crate) at: Tick,
     pub(crate) tokens: u64,
     pub(crate) refused_at: Option<Tick>,
+    /// When it was answered, and the tokens that it really took.
+    pub(crate) answered: Option<(Tick, u64)>,
 }
 
 impl Sent {
@@ -31,13 +33,31 @@ impl History {
         if self.0.len() == MOST_ENTRIES {
             self.0.pop_front();
         }
-        self.0.push_back(Sent { ticket, at, tokens, refused_at: None });
+        self.0.push_back(Sent { ticket, at, tokens, refused_at: None, answered: None });
     }
 
     pub(crate) fn refused(&mut self, ticket: Ticket, now: Tick) {
         if let Some(index) = self.index(ticket) {
             self.0[index].refused_at = Some(now);
         }
+    }
+
+    pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>) {
+        if let Some(index) = self.index(ticket) {
+            self.0[index].answered = tokens.map(|tokens| (now, tokens));
+        }
+    }
+
+    /// The tokens in the window that ended when this request was sent: as they were reserved, and with those replaced by
+    /// what was really taken that had been answered by then.
+    pub(crate) fn tokens_at(&self, last: Ticket, window: Delay) -> Option<(u64, u64)> {
+        let end = self.sent_at(last)?;
+        let before = self.iter().rev().skip_while(|sent| sent.ticket > last);
+        let inside = before.take_while(|sent| sent.at + window > end).filter(|sent| sent.refused_at.is_none());
+        Some(inside.fold((0, 0), |(reserved, settled), sent| {
+            let taken = sent.answered.filter(|(at, _)| *at <= end).map_or(sent.tokens, |(_, tokens)| tokens);
+            (reserved + sent.tokens, settled + taken)
+        }))
     }
 
     /// All that is still remembered.

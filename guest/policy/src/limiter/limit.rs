@@ -45,6 +45,8 @@ pub(crate) struct Enforced {
     /// A window of one request cannot hold fewer; it may become half as long again.
     learnt_window: Delay,
     growth: Growth,
+    /// Statements in a row that speak for giving back, or against it.
+    giving_back: i8,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +69,18 @@ impl Enforced {
         let learnt_window = limit.rate.window;
         let evidence = Evidence { before: evidence_before, most: limit.rate.amount };
         let longest_reset = Delay::ZERO;
-        Self { limit, log, margin, since, evidence, longest_reset, held_since: None, learnt_window, growth }
+        Self {
+            limit,
+            log,
+            margin,
+            since,
+            evidence,
+            longest_reset,
+            held_since: None,
+            learnt_window,
+            growth,
+            giving_back: 0,
+        }
     }
 
     /// When a request with so many tokens may go, which would be the one of that ticket; never if it is larger than the
@@ -92,7 +105,7 @@ impl Enforced {
     /// A request was answered, and so many documents have still to go. Says whether the limit grew.
     pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>, queued: usize) -> bool {
         if let (Unit::Tokens, Some(tokens)) = (self.limit.rate.unit, tokens) {
-            self.log.raise(ticket, tokens);
+            self.log.settle(ticket, tokens);
         }
         // A try that is refused may cost a slot; for the last few documents it brings nothing.
         let is_worth_it = queued as u64 >= self.limit.rate.amount.min(MANY);
@@ -181,6 +194,21 @@ impl Enforced {
             self.growth.fell();
         }
         core::mem::replace(&mut self.limit.rate, rate) != rate
+    }
+
+    /// The endpoint states how many tokens are used, where so many would be if reservations were kept, and so many if what
+    /// was not taken were given back. Most endpoints keep them for the whole window, so it takes two statements in a row
+    /// to believe otherwise.
+    pub(crate) fn compare(&mut self, used: u64, reserved: u64, settled: u64) {
+        if reserved == settled {
+            return;
+        }
+        let gives_back = used.abs_diff(settled) < used.abs_diff(reserved);
+        let step = if gives_back { 1 } else { -1 };
+        self.giving_back = if self.giving_back.signum() == step { (2 * step).max(-2) } else { step };
+        if self.giving_back.abs() == 2 {
+            self.log.give_back(gives_back);
+        }
     }
 
     /// The endpoint states it anew. Says whether that changes it. Where others use the key too, a window is seen too long

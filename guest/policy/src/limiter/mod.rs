@@ -96,6 +96,7 @@ impl Limiter {
     /// A request was answered, and took so many tokens; so many documents have still to go. Returns what was learnt.
     pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>, queued: usize) -> Option<Limit> {
         let mut learnt = None;
+        self.history.answered(ticket, now, tokens);
         for enforced in &mut self.limits {
             if enforced.answered(ticket, now, tokens, queued) {
                 learnt = Some(enforced.limit);

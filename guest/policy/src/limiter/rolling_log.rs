@@ -14,6 +14,8 @@ pub(crate) struct RollingLog {
     used: u64,
     /// Whether the server counts requests that it refuses.
     refusals_count: bool,
+    /// Whether the server gives back what a request did not take.
+    gives_back: bool,
 }
 
 #[derive(Debug)]
@@ -21,6 +23,8 @@ struct Entry {
     ticket: Ticket,
     at: Tick,
     cost: u64,
+    /// What it really took, once that is known.
+    taken: Option<u64>,
     refused_at: Option<Tick>,
 }
 
@@ -53,14 +57,19 @@ impl RollingLog {
 
     /// Adds a request.
     pub(crate) fn enter(&mut self, ticket: Ticket, at: Tick, cost: u64) {
-        self.entries.push_back(Entry { ticket, at, cost, refused_at: None });
+        self.entries.push_back(Entry { ticket, at, cost, taken: None, refused_at: None });
         self.used += cost;
     }
 
-    /// A request took more than was reserved for it. (That it took less is no reason to send more: most endpoints keep
-    /// what they reserved, prompt and `max_tokens`, for the whole window.)
-    pub(crate) fn raise(&mut self, ticket: Ticket, cost: u64) {
-        self.change(ticket, |entry| entry.cost = entry.cost.max(cost));
+    /// A request took so much. Where that is less than was reserved for it, it counts only if the server gives back.
+    pub(crate) fn settle(&mut self, ticket: Ticket, taken: u64) {
+        self.change(ticket, |entry| entry.taken = Some(taken));
+    }
+
+    /// Whether the server gives back what was reserved and not taken.
+    pub(crate) fn give_back(&mut self, gives_back: bool) {
+        self.gives_back = gives_back;
+        self.used = self.entries.iter().map(|entry| self.weight(entry)).sum();
     }
 
     /// A request was refused; from then on it weighs nothing, unless refusals count.
@@ -80,7 +89,7 @@ impl RollingLog {
     /// From now on refused requests take slots, those of the past too.
     pub(crate) fn count_refusals(&mut self) {
         self.refusals_count = true;
-        self.used = self.entries.iter().map(|entry| entry.cost).sum();
+        self.used = self.entries.iter().map(|entry| self.weight(entry)).sum();
     }
 
     fn change(&mut self, ticket: Ticket, change: impl FnOnce(&mut Entry)) {
@@ -94,7 +103,11 @@ impl RollingLog {
         self.entries.binary_search_by_key(&ticket, |entry| entry.ticket).ok()
     }
 
-    const fn weight(&self, entry: &Entry) -> u64 {
-        if entry.refused_at.is_some() && !self.refusals_count { 0 } else { entry.cost }
+    fn weight(&self, entry: &Entry) -> u64 {
+        match entry.taken {
+            _ if entry.refused_at.is_some() && !self.refusals_count => 0,
+            Some(taken) if self.gives_back => taken,
+            taken => taken.map_or(entry.cost, |taken| taken.max(entry.cost)),
+        }
     }
 }

@@ -43,6 +43,12 @@ impl Limiter {
         let is_stated = |enforced: &&mut Enforced| {
             enforced.limit.rate.unit == unit && enforced.limit.source != LimitSource::Refusals
         };
+        let known = self.limits.iter_mut().find(is_stated);
+        if let Some(enforced) = known.filter(|enforced| unit == Unit::Tokens && enforced.limit.rate.amount == amount)
+            && let Some((reserved, settled)) = self.history.tokens_at(ticket, enforced.limit.rate.window)
+        {
+            enforced.compare(used, reserved, settled);
+        }
         match self.limits.iter_mut().find(is_stated) {
             Some(enforced) if enforced.limit.source == LimitSource::Settings => None,
             Some(enforced) => {
