@@ -111,7 +111,7 @@ async fn becalm(
     let started = Instant::now();
     let mut session = sandbox.open(settings, access, sender).await?;
     let texts = (0..documents).map(|n| Ok(Document::text(format!("document-{n}"), format!("Document {n}."))));
-    drive(&mut session, texts, &Stop::on_interrupt(), &mut watch).await?;
+    drive(&mut session, texts, &Stop::on_signals(Duration::ZERO)?, &mut watch).await?;
     let elapsed = started.elapsed();
     watch.progress.finish();
     let figures = watch.figures;
@@ -140,8 +140,9 @@ impl Watcher for Watch {
         Ok(())
     }
 
-    fn tick(&mut self, status: &Status) {
+    fn tick(&mut self, status: &Status) -> Result<()> {
         self.progress.show(status);
+        Ok(())
     }
 }
 

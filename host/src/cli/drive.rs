@@ -1,47 +1,86 @@
 //! Feeds a session and pulls from it: documents are read as there is room for them, so a batch need not fit into memory.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use becalm::documents::InputError;
 use becalm::{Document, Error, Event, Happening, Input, PostponeReason, Session, Status, SubmitError, Verdict};
 
-use super::exit::Exit;
-
 /// Hears what happens.
 pub(crate) trait Watcher {
+    /// These are submitted now.
+    fn submitting(&mut self, _documents: &[Document]) {}
+
     /// Something happened. An error breaks the batch off.
     fn event(&mut self, event: &Event) -> Result<()>;
 
-    /// A moment has passed.
-    fn tick(&mut self, status: &Status);
+    /// A moment has passed. An error breaks the batch off.
+    fn tick(&mut self, status: &Status) -> Result<()>;
 }
 
 /// Whether someone wants it to stop.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
+#[derive(Clone, Debug)]
+pub(crate) struct Stop {
+    asked: Arc<AtomicU8>,
+    /// How long requests on the wire may take to end.
+    grace: Duration,
+}
 
 impl Stop {
-    /// Ctrl-C asks to stop, a second one ends the process at once.
-    pub(crate) fn on_interrupt() -> Self {
-        let stop = Self::default();
-        let asked = stop.clone();
+    /// Ctrl-C or SIGTERM asks to stop; a second one, to stop at once.
+    pub(crate) fn on_signals(grace: Duration) -> Result<Self> {
+        let stop = Self { asked: Arc::default(), grace };
+        let asked = Arc::clone(&stop.asked);
+        let mut signals = Signals::new()?;
         tokio::spawn(async move {
-            while tokio::signal::ctrl_c().await.is_ok() {
-                if asked.0.swap(true, Ordering::Relaxed) {
-                    std::process::exit(Exit::Unfinished as i32);
+            loop {
+                signals.next().await;
+                if asked.fetch_add(1, Ordering::Relaxed) == 0 {
+                    let seconds = grace.as_secs();
+                    eprintln!(
+                        "stopping: requests on the wire have {seconds} s to end, nothing more is sent (again: stop at once)"
+                    );
                 }
-                eprintln!("stopping: requests on the wire may end, nothing more is sent (Ctrl-C again: stop at once)");
             }
         });
-        stop
+        Ok(stop)
     }
 
     /// Whether it was asked.
-    pub(crate) fn is_asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether it was asked twice.
+    fn is_urgent(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) > 1
+    }
+}
+
+/// Ctrl-C, and where there is such a thing, SIGTERM.
+struct Signals {
+    #[cfg(unix)]
+    terminated: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self> {
+        Ok(Self {
+            #[cfg(unix)]
+            terminated: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        #[cfg(unix)]
+        tokio::select! {
+            _ = self.terminated.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        #[cfg(not(unix))]
+        let _ = tokio::signal::ctrl_c().await;
     }
 }
 
@@ -56,21 +95,27 @@ where
     Documents: Iterator<Item = Result<Document, InputError>>,
 {
     let mut documents = documents.peekable();
-    let (mut is_open, mut is_stopped) = (true, false);
+    let mut is_open = true;
+    let mut stopped_at = None;
     let mut unreadable = None;
     loop {
-        if stop.is_asked() && !is_stopped {
+        if stop.is_asked() && stopped_at.is_none() {
             session.stop().await?;
-            (is_open, is_stopped) = (false, true);
+            (is_open, stopped_at) = (false, Some(Instant::now()));
+        }
+        let is_over = stop.is_urgent() || stopped_at.is_some_and(|at| at.elapsed() >= stop.grace);
+        if is_over && stop.is_asked() {
+            // What is on the wire is given up with the session.
+            return unreadable.map_or(Ok(()), Err);
         }
         let status = session.status().await?;
         if is_open && status.queued < LOW {
-            match feed(session, &mut documents).await {
+            match feed(session, &mut documents, watcher).await {
                 Ok(takes_more) => is_open = takes_more,
                 // What is on the wire is paid for: it comes home before the error is told.
                 Err(error) => {
                     session.stop().await?;
-                    (is_open, is_stopped, unreadable) = (false, true, Some(error));
+                    (is_open, stopped_at, unreadable) = (false, Some(Instant::now()), Some(error));
                 }
             }
         }
@@ -82,7 +127,7 @@ where
             watcher.event(event)?;
             is_open &= !is_beyond_patience(event);
         }
-        watcher.tick(&session.status().await?);
+        watcher.tick(&session.status().await?)?;
     }
 }
 
@@ -90,6 +135,7 @@ where
 async fn feed(
     session: &mut Session,
     documents: &mut impl Iterator<Item = Result<Document, InputError>>,
+    watcher: &mut impl Watcher,
 ) -> Result<bool> {
     let (mut portion, mut bytes) = (vec![], 0);
     while portion.len() < PORTION && bytes < PORTION_BYTES {
@@ -102,6 +148,7 @@ async fn feed(
     if portion.is_empty() {
         return Ok(true);
     }
+    watcher.submitting(&portion);
     match session.submit(portion).await {
         Err(Error::Submit(SubmitError::Stopped)) => Ok(false),
         submitted => Ok(submitted.map(|()| true)?),

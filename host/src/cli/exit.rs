@@ -56,7 +56,7 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(error) = error.downcast_ref() {
         return Some(match error {
             JournalError::Unusable { .. } => "choose another file with -o".into(),
-            JournalError::Locked(_) => "wait for it to end, or choose another file with -o".into(),
+            JournalError::Locked { .. } => "wait for it to end, or choose another file with -o".into(),
             JournalError::Foreign { .. } => "name a new file with -o, or one that becalm wrote".into(),
         });
     }

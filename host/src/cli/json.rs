@@ -24,6 +24,7 @@ pub(crate) fn summary(summary: &Summary) -> Value {
         "failed": figures.failed,
         "postponed": figures.postponed,
         "answered_before": summary.skipped,
+        "failed_before": summary.given_up,
         "not_sent": summary.left,
         "refusals": figures.refusals(),
         "recovered": figures.recovered,

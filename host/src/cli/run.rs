@@ -1,13 +1,14 @@
 //! `becalm run`: the main job.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use becalm::documents::Inputs;
-use becalm::outcomes::{Figures, Journal, bound};
-use becalm::{Access, Event, Happening, Limit, Metered, Pool, Rate, Sandbox, Settings, Status, Unit};
+use becalm::documents::{Fingerprint, Inputs};
+use becalm::outcomes::{Before, Figures, Journal, bound};
+use becalm::{Access, Document, Event, Happening, Limit, Metered, Pool, Rate, Sandbox, Settings, Status, Unit};
 
 use super::drive::{Stop, Watcher, drive};
 use super::exit::{BrokenOff, Exit};
@@ -19,7 +20,7 @@ use super::values::{milliseconds, rate, span};
 /// Send a batch of documents and bring every one home.
 ///
 /// The key is taken from OPENAI_API_KEY. A run that was broken off goes on when it is started again with the same output
-/// file: what was answered is not sent again.
+/// file: what was answered is not sent again, what failed or is missing is.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Text files, folders, JSONL files of {"id","text"} or in OpenAI Batch form, or - for standard input
@@ -34,6 +35,15 @@ pub(crate) struct Args {
     /// Append one line per document here, and go on from it; standard output if absent
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Send what is missing or was put off, but not what failed before
+    #[arg(long)]
+    only_missing: bool,
+    /// Send a document again whose content changed since it was answered
+    #[arg(long)]
+    force: bool,
+    /// After Ctrl-C or SIGTERM, how long requests on the wire may take to end
+    #[arg(long, value_name = "SPAN", default_value = "30s", value_parser = span)]
+    grace: Duration,
     /// System message [default: You are a document analyst.]
     #[arg(long, value_name = "TEXT", help_heading = "Prompt")]
     system: Option<String>,
@@ -92,10 +102,10 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
     let mut batch = Batch::new(args, &inputs)?;
 
     let started = Instant::now();
-    let answered = batch.journal.answered().clone();
+    let past = batch.journal.past();
     let documents =
-        inputs.documents().filter(|document| !document.as_ref().is_ok_and(|known| answered.contains(&known.id)));
-    let driven = drive(&mut session, documents, &Stop::on_interrupt(), &mut batch).await;
+        inputs.documents().filter(|document| !document.as_ref().is_ok_and(|known| args.skips(past.before(known))));
+    let driven = drive(&mut session, documents, &Stop::on_signals(args.grace)?, &mut batch).await;
     batch.progress.finish();
     batch.journal.sync().context("cannot write the results").map_err(BrokenOff)?;
     driven.map_err(BrokenOff)?;
@@ -107,6 +117,16 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
 }
 
 impl Args {
+    /// Whether a document that fared so before is not sent.
+    const fn skips(&self, before: Before) -> bool {
+        match before {
+            Before::Never => false,
+            Before::Answered => true,
+            Before::Changed => !self.force,
+            Before::Failed => self.only_missing,
+        }
+    }
+
     /// The component's defaults, and what was set instead.
     fn settings(&self, defaults: Settings) -> Settings {
         let mut settings = defaults;
@@ -141,7 +161,12 @@ struct Batch {
     progress: Progress,
     is_json: bool,
     count: u64,
+    /// Answered by an earlier run.
     skipped: u64,
+    /// Failed in an earlier run, and left at that.
+    given_up: u64,
+    /// What the documents contain that have no outcome yet.
+    contents: HashMap<String, Fingerprint>,
 }
 
 impl Batch {
@@ -153,19 +178,41 @@ impl Batch {
                 journal.torn_bytes()
             );
         }
-        let known = inputs
-            .documents()
-            .filter(|document| document.as_ref().is_ok_and(|known| journal.answered().contains(&known.id)));
-        let skipped = known.count() as u64;
-        let progress = if args.json { Progress::hidden() } else { Progress::new(inputs.count(), skipped) };
-        Ok(Self { journal, figures: Figures::default(), progress, is_json: args.json, count: inputs.count(), skipped })
+        let past = journal.past();
+        let (mut skipped, mut given_up, mut changed) = (0, 0, vec![]);
+        for document in inputs.documents().flatten() {
+            let before = past.before(&document);
+            match before {
+                Before::Failed => given_up += u64::from(args.skips(before)),
+                Before::Never | Before::Answered | Before::Changed => skipped += u64::from(args.skips(before)),
+            }
+            if before == Before::Changed {
+                changed.push(document.id);
+            }
+        }
+        if let Some(first) = changed.first() {
+            let count = changed.len();
+            let advice = if args.force { "sent again" } else { "not sent again; --force sends them" };
+            eprintln!("warning: {count} answered documents have changed since, such as {first}: {advice}");
+        }
+        let progress = if args.json { Progress::hidden() } else { Progress::new(inputs.count(), skipped + given_up) };
+        Ok(Self {
+            journal,
+            figures: Figures::default(),
+            progress,
+            is_json: args.json,
+            count: inputs.count(),
+            skipped,
+            given_up,
+            contents: HashMap::new(),
+        })
     }
 
     /// Says what it came to.
     fn end(&self, elapsed: Duration, bound: Duration, limits: &[Limit]) -> Exit {
         let figures = &self.figures;
-        let left = self.count - self.skipped - figures.answered - figures.failed - figures.postponed;
-        let summary = Summary { figures, elapsed, bound, limits, skipped: self.skipped, left };
+        let left = self.count - self.skipped - self.given_up - figures.answered - figures.failed - figures.postponed;
+        let summary = Summary { figures, elapsed, bound, limits, skipped: self.skipped, given_up: self.given_up, left };
         if self.is_json {
             eprintln!("{}", json::summary(&summary));
         } else {
@@ -174,13 +221,17 @@ impl Batch {
         match figures {
             Figures { halted: Some(_), .. } => Exit::Halted,
             Figures { postponed, .. } if postponed + left > 0 => Exit::Unfinished,
-            Figures { failed, .. } if *failed > 0 => Exit::SomeFailed,
+            Figures { failed, .. } if failed + self.given_up > 0 => Exit::SomeFailed,
             _ => Exit::Done,
         }
     }
 }
 
 impl Watcher for Batch {
+    fn submitting(&mut self, documents: &[Document]) {
+        self.contents.extend(documents.iter().map(|document| (document.id.clone(), Fingerprint::of(document))));
+    }
+
     fn event(&mut self, event: &Event) -> Result<()> {
         self.figures.add(event);
         if self.is_json {
@@ -189,7 +240,8 @@ impl Watcher for Batch {
         match &event.what {
             Happening::Outcome(outcome) => {
                 self.progress.step();
-                self.journal.append(outcome).context("cannot write the results")?;
+                let content = self.contents.remove(&outcome.id);
+                self.journal.append(outcome, content).context("cannot write the results")?;
             }
             Happening::HintIgnored(ignored) if !self.is_json => {
                 self.progress
@@ -200,7 +252,8 @@ impl Watcher for Batch {
         Ok(())
     }
 
-    fn tick(&mut self, status: &Status) {
+    fn tick(&mut self, status: &Status) -> Result<()> {
         self.progress.show(status);
+        self.journal.sync_now_and_then().context("cannot write the results")
     }
 }

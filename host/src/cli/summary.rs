@@ -16,6 +16,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) limits: &'a [Limit],
     /// Answered by an earlier run.
     pub(crate) skipped: u64,
+    /// Failed in an earlier run, and left at that.
+    pub(crate) given_up: u64,
     /// Never submitted, because the batch ended early.
     pub(crate) left: u64,
 }
@@ -61,7 +63,9 @@ impl Summary<'_> {
     fn counts(&self) -> String {
         let Figures { answered, failed, postponed, .. } = self.figures;
         let mut line = format!("documents {answered} answered, {failed} failed, {postponed} postponed");
-        for (count, name) in [(self.skipped, "answered before"), (self.left, "not sent")] {
+        for (count, name) in
+            [(self.skipped, "answered before"), (self.given_up, "failed before"), (self.left, "not sent")]
+        {
             if count > 0 {
                 line += &format!(", {count} {name}");
             }

@@ -1,6 +1,7 @@
 //! Documents on their way in: what the user names becomes a stream of documents. Everything is looked at once before the
 //! first request, so that a mistake costs nothing, and read again, piece by piece, while the batch runs.
 
+mod fingerprint;
 mod lines;
 mod text;
 
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use walkdir::{DirEntry, WalkDir};
 
+pub use self::fingerprint::Fingerprint;
 use crate::contract::{Document, Input};
 
 /// What the user named, checked.

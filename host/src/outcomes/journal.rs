@@ -1,22 +1,25 @@
 //! The output file is the journal: one appended line per outcome, written whole and flushed at once. A later run with the
 //! same file goes on from it: what was answered is not paid for again.
 
-use std::collections::HashSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-
-use serde::Deserialize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::line;
+use super::past::Past;
 use crate::contract::Outcome;
+use crate::documents::Fingerprint;
 
 /// Where outcomes go.
 #[derive(Debug)]
 pub struct Journal {
     to: Destination,
-    answered: HashSet<String>,
+    past: Arc<Past>,
     torn_bytes: u64,
+    /// When what was written was last made safe; nothing where all is safe.
+    unsafe_since: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -38,8 +41,13 @@ pub enum JournalError {
         source: io::Error,
     },
     /// Another process writes to it.
-    #[error("{0} is in use by another becalm process")]
-    Locked(PathBuf),
+    #[error("{path} is in use by another becalm process{}", holder.map(|pid| format!(" ({pid})")).unwrap_or_default())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// The process, where the system tells.
+        holder: Option<u32>,
+    },
     /// It holds something else than results; it is left as it is.
     #[error("{path}, line {line}: this is no line of results, so the file is left alone")]
     Foreign {
@@ -53,7 +61,7 @@ pub enum JournalError {
 impl Journal {
     /// Writes to standard output; nothing can be gone on from.
     pub fn stdout() -> Self {
-        Self { to: Destination::Stdout, answered: HashSet::new(), torn_bytes: 0 }
+        Self::on(Destination::Stdout)
     }
 
     /// Opens or makes the file, locks it, reads what was answered, and cuts off a last line that was torn by a crash.
@@ -65,17 +73,21 @@ impl Journal {
         let unusable = |source| JournalError::Unusable { path: path.into(), source };
         let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(unusable)?;
         file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => JournalError::Locked(path.into()),
+            TryLockError::WouldBlock => JournalError::Locked { path: path.into(), holder: holder(&file) },
             TryLockError::Error(source) => unusable(source),
         })?;
-        let mut journal = Self { to: Destination::File(file), answered: HashSet::new(), torn_bytes: 0 };
+        let mut journal = Self::on(Destination::File(file));
         journal.recover(path)?;
         Ok(journal)
     }
 
-    /// Ids that were answered by an earlier run.
-    pub const fn answered(&self) -> &HashSet<String> {
-        &self.answered
+    fn on(to: Destination) -> Self {
+        Self { to, past: Arc::default(), torn_bytes: 0, unsafe_since: None }
+    }
+
+    /// What earlier runs brought home.
+    pub fn past(&self) -> Arc<Past> {
+        Arc::clone(&self.past)
     }
 
     /// How many bytes of a torn last line were cut off.
@@ -83,20 +95,32 @@ impl Journal {
         self.torn_bytes
     }
 
-    /// Writes an outcome.
+    /// Writes an outcome of a document with that content.
     ///
     /// # Errors
     ///
     /// If the line could not be written whole; what was written of it is cut off again where that is possible.
-    pub fn append(&mut self, outcome: &Outcome) -> io::Result<()> {
-        let line = format!("{}\n", line(outcome));
+    pub fn append(&mut self, outcome: &Outcome, document: Option<Fingerprint>) -> io::Result<()> {
+        let line = format!("{}\n", line(outcome, document));
         match &mut self.to {
             Destination::Stdout => io::stdout().lock().write_all(line.as_bytes()),
             Destination::File(file) => {
                 let end = file.seek(SeekFrom::End(0))?;
-                file.write_all(line.as_bytes()).inspect_err(|_| drop(file.set_len(end)))
+                file.write_all(line.as_bytes()).inspect_err(|_| drop(file.set_len(end)))?;
+                self.unsafe_since.get_or_insert_with(Instant::now);
+                Ok(())
             }
         }
+    }
+
+    /// Makes sure that what was written survives the machine, at most once a second.
+    ///
+    /// # Errors
+    ///
+    /// If the machine cannot promise that.
+    pub fn sync_now_and_then(&mut self) -> io::Result<()> {
+        let is_due = self.unsafe_since.is_some_and(|since| since.elapsed() >= SYNC_EVERY);
+        if is_due { self.sync() } else { Ok(()) }
     }
 
     /// Makes sure that what was written survives the machine.
@@ -104,7 +128,8 @@ impl Journal {
     /// # Errors
     ///
     /// If the machine cannot promise that.
-    pub fn sync(&self) -> io::Result<()> {
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.unsafe_since = None;
         match &self.to {
             Destination::Stdout => io::stdout().lock().flush(),
             Destination::File(file) => file.sync_data(),
@@ -116,6 +141,7 @@ impl Journal {
         let unusable = |source| JournalError::Unusable { path: path.into(), source };
         let mut reader = BufReader::new(&*file);
         let (mut line, mut whole, mut bytes) = (0, 0, vec![]);
+        let mut past = Past::default();
         loop {
             bytes.clear();
             let length = reader.read_until(b'\n', &mut bytes).map_err(unusable)? as u64;
@@ -125,42 +151,42 @@ impl Journal {
             }
             line += 1;
             whole += length;
-            let found = serde_json::from_slice::<Found>(&bytes);
-            let found = found.map_err(|_| JournalError::Foreign { path: path.into(), line })?;
-            if found.is_answered() {
-                self.answered.insert(found.custom_id);
-            }
+            past.add(&bytes).map_err(|_| JournalError::Foreign { path: path.into(), line })?;
         }
         if self.torn_bytes > 0 {
             file.set_len(whole).map_err(unusable)?;
         }
+        self.past = Arc::new(past);
         Ok(())
     }
 }
 
-/// What of a line says whether its document was answered.
-#[derive(Deserialize)]
-struct Found {
-    custom_id: String,
-    response: Option<FoundResponse>,
-    error: Option<serde::de::IgnoredAny>,
+/// The process that holds the file's lock, where the system tells (Linux).
+#[cfg(target_os = "linux")]
+fn holder(file: &File) -> Option<u32> {
+    let inode = std::os::unix::fs::MetadataExt::ino(&file.metadata().ok()?);
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        // 1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF
+        let fields = line.split_ascii_whitespace().collect::<Vec<_>>();
+        let [_, "FLOCK", _, _, pid, file, ..] = fields[..] else { return None };
+        let is_it = file.rsplit(':').next()?.parse::<u64>() == Ok(inode);
+        pid.parse().ok().filter(|pid| is_it && *pid > 0)
+    })
 }
 
-#[derive(Deserialize)]
-struct FoundResponse {
-    status_code: u16,
+#[cfg(not(target_os = "linux"))]
+const fn holder(_file: &File) -> Option<u32> {
+    None
 }
 
-impl Found {
-    fn is_answered(&self) -> bool {
-        self.error.is_none()
-            && self.response.as_ref().is_some_and(|response| (200..300).contains(&response.status_code))
-    }
-}
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::Document;
+    use crate::outcomes::Before;
 
     #[test]
     fn a_torn_last_line_is_cut_off_and_what_was_answered_is_known() {
@@ -169,10 +195,13 @@ mod tests {
         let failed = "{\"custom_id\":\"b\",\"response\":{\"status_code\":400},\"error\":{\"code\":\"rejected\"}}\n";
         std::fs::write(&path, format!("{good}{failed}{{\"custom_id\":\"c\",\"resp")).unwrap();
         let journal = Journal::open(&path).unwrap();
-        assert_eq!(journal.answered(), &HashSet::from(["a".to_string()]));
+        let before = ["a", "b", "c"].map(|id| journal.past().before(&Document::text(id, "")));
+        assert_eq!(before, [Before::Answered, Before::Failed, Before::Never]);
         assert_eq!(journal.torn_bytes(), 22);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{good}{failed}"));
-        assert!(matches!(Journal::open(&path), Err(JournalError::Locked(_))));
+        let error = Journal::open(&path).unwrap_err();
+        let JournalError::Locked { holder, .. } = error else { panic!("{error}") };
+        assert!(holder.is_none_or(|pid| pid == std::process::id()), "{holder:?}");
     }
 
     #[test]

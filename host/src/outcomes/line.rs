@@ -5,6 +5,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::contract::{Answer, Failure, FailureKind, Outcome, PostponeReason, Postponement, Verdict};
+use crate::documents::Fingerprint;
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -31,6 +32,9 @@ struct Fault<'a> {
 #[derive(Serialize)]
 struct Becalm<'a> {
     outcome: &'static str,
+    /// Which content the outcome is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<String>,
     attempts: u32,
     refusals: u32,
     waited_ms: u64,
@@ -40,8 +44,8 @@ struct Becalm<'a> {
     until_epoch_ms: Option<u64>,
 }
 
-/// The line, without its end.
-pub fn line(outcome: &Outcome) -> String {
+/// The line, without its end; `document` is what was sent.
+pub fn line(outcome: &Outcome, document: Option<Fingerprint>) -> String {
     let (name, response, error) = parts(&outcome.verdict);
     let (note, until_epoch_ms) = match &outcome.verdict {
         Verdict::Answered(answer) => (answer.note.as_deref(), None),
@@ -55,6 +59,7 @@ pub fn line(outcome: &Outcome) -> String {
         error,
         becalm: Becalm {
             outcome: name,
+            document: document.map(|document| document.to_string()),
             attempts: outcome.attempts,
             refusals: outcome.refusals,
             waited_ms: outcome.waited,
@@ -138,7 +143,7 @@ mod tests {
     #[test]
     fn a_line_has_the_form_of_the_batch_api() {
         assert_eq!(
-            line(&answered("{\"n\": 1.50}")),
+            line(&answered("{\"n\": 1.50}"), None),
             "{\"id\":\"batch_req_a\",\"custom_id\":\"a\",\
              \"response\":{\"status_code\":200,\"request_id\":\"r1\",\"body\":{\"n\": 1.50}},\"error\":null,\
              \"becalm\":{\"outcome\":\"answered\",\"attempts\":2,\"refusals\":1,\"waited_ms\":52000}}"
@@ -147,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_body_never_breaks_the_line() {
-        assert!(line(&answered("{\n \"b\": 1,\n \"a\": 2\n}")).contains("\"body\":{\"b\":1,\"a\":2}"));
-        assert!(line(&answered("<html>\n")).contains("\"body\":\"<html>\\n\""));
+        assert!(line(&answered("{\n \"b\": 1,\n \"a\": 2\n}"), None).contains("\"body\":{\"b\":1,\"a\":2}"));
+        assert!(line(&answered("<html>\n"), None).contains("\"body\":\"<html>\\n\""));
     }
 }

@@ -1,12 +1,14 @@
 //! Outcomes on their way out: one line each in the output file (`line`), which is the journal that a later run goes on
-//! from (`journal`), and the figures of a run (`figures`) against the best possible time (`bound`).
+//! from (`journal`, `past`), and the figures of a run (`figures`) against the best possible time (`bound`).
 
 mod bound;
 mod figures;
 mod journal;
 mod line;
+mod past;
 
 pub use self::bound::bound;
 pub use self::figures::{Figures, percentile};
 pub use self::journal::{Journal, JournalError};
 pub use self::line::line;
+pub use self::past::{Before, Past};

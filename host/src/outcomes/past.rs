@@ -1,0 +1,131 @@
+//! What earlier runs brought home, as their results say it.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use crate::contract::Document;
+use crate::documents::Fingerprint;
+
+/// The documents of earlier runs, by their ids' fingerprints: 50 bytes each, however long ids are.
+#[derive(Debug, Default)]
+pub struct Past(HashMap<Fingerprint, Ending>);
+
+/// How a document fared before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// It was never sent, or put off.
+    Never,
+    /// It was answered.
+    Answered,
+    /// A document of that id was answered, but it had another content.
+    Changed,
+    /// It failed.
+    Failed,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Ending {
+    /// Answered; older results do not say what the document was.
+    Answered(Option<Fingerprint>),
+    Failed,
+}
+
+impl Past {
+    /// Reads a line of results.
+    pub(super) fn add(&mut self, line: &[u8]) -> serde_json::Result<()> {
+        let line = serde_json::from_slice::<Line>(line)?;
+        let id = Fingerprint::of_id(&line.custom_id);
+        if line.is_answered() {
+            self.0.insert(id, Ending::Answered(line.becalm.and_then(|becalm| becalm.document)));
+        } else if line.error.is_some_and(|error| !error.code.starts_with(POSTPONED)) {
+            // What was answered stays so, whatever came of sending it again.
+            self.0.entry(id).or_insert(Ending::Failed);
+        }
+        Ok(())
+    }
+
+    /// How this document fared.
+    pub fn before(&self, document: &Document) -> Before {
+        match self.0.get(&Fingerprint::of_id(&document.id)) {
+            None => Before::Never,
+            Some(Ending::Failed) => Before::Failed,
+            Some(Ending::Answered(known)) if known.is_none_or(|known| known == Fingerprint::of(document)) => {
+                Before::Answered
+            }
+            Some(Ending::Answered(_)) => Before::Changed,
+        }
+    }
+}
+
+/// What of a line says what became of its document.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    custom_id: std::borrow::Cow<'a, str>,
+    response: Option<Response>,
+    #[serde(borrow)]
+    error: Option<Fault<'a>>,
+    becalm: Option<Becalm>,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    status_code: u16,
+}
+
+#[derive(Deserialize)]
+struct Fault<'a> {
+    #[serde(borrow, default)]
+    code: std::borrow::Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Becalm {
+    document: Option<Fingerprint>,
+}
+
+impl Line<'_> {
+    fn is_answered(&self) -> bool {
+        self.error.is_none()
+            && self.response.as_ref().is_some_and(|response| (200..300).contains(&response.status_code))
+    }
+}
+
+/// How the codes of what was put off begin; see `line`.
+const POSTPONED: &str = "postponed";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANSWERED: &str = r#"{"custom_id":"a","response":{"status_code":200,"body":{}},"error":null}"#;
+    const FAILED: &str =
+        r#"{"custom_id":"a","response":{"status_code":400},"error":{"code":"rejected","message":"m"}}"#;
+    const POSTPONED: &str = r#"{"custom_id":"a","response":null,"error":{"code":"postponed-patience","message":"m"}}"#;
+
+    fn before(lines: &[&str]) -> Before {
+        let mut past = Past::default();
+        lines.iter().for_each(|line| past.add(line.as_bytes()).unwrap());
+        past.before(&Document::text("a", "Text."))
+    }
+
+    #[test]
+    fn an_answer_outlives_whatever_comes_later() {
+        assert_eq!(before(&[]), Before::Never);
+        assert_eq!(before(&[POSTPONED]), Before::Never);
+        assert_eq!(before(&[FAILED, POSTPONED]), Before::Failed);
+        assert_eq!(before(&[FAILED, ANSWERED]), Before::Answered);
+        assert_eq!(before(&[ANSWERED, FAILED]), Before::Answered);
+    }
+
+    #[test]
+    fn a_document_that_changed_is_told() {
+        let line = |text: &str| {
+            let document = Fingerprint::of(&Document::text("a", text));
+            ANSWERED.replace("null}", &format!(r#"null,"becalm":{{"document":"{document}"}}}}"#))
+        };
+        assert_eq!(before(&[&line("Text.")]), Before::Answered);
+        assert_eq!(before(&[&line("Another text.")]), Before::Changed);
+    }
+}
