@@ -188,8 +188,6 @@ fn goal(job: &Job, row: &Row) -> (u64, f64) {
         (Kind::Concurrency | Kind::None, _) => (2 * in_flight, 0.95),
         _ if model.hint == HintForm::None && *told == Told::Nothing => (2 * in_flight, 0.80),
         (Kind::RollingStrict, _) => (in_flight + 2, 0.90),
-        // Nothing but the headers names the tokens: what fits is learnt as requests, one less where arrivals vary.
-        _ if model.tokens.is_some() && *told == Told::Nothing => (in_flight + 2, 0.85),
         // Where the answers of three places may take half a minute each, one refusal costs more than two per cent.
         _ if model.latency.most > Duration::from_secs(20) => (in_flight + 2, 0.95),
         _ if has_delay(model) && *told == Told::Nothing => (in_flight + 3, 0.95),

@@ -65,18 +65,18 @@ impl History {
         self.0.iter()
     }
 
-    /// The rate that explains why this request was refused: what was admitted before it, in the time from the oldest of
+    /// The rate that explains why a request is refused now: what was admitted before it, in the time from the oldest of
     /// those to the instant that the hint names. Nothing, if nothing was admitted.
-    pub(crate) fn explain(&self, refused: Ticket, hint: Delay, now: Tick) -> Option<Rate> {
+    pub(crate) fn explain(&self, hint: Delay, now: Tick) -> Option<Rate> {
         let horizon = hint.max(HORIZON);
-        let (oldest, amount) = self.admitted(refused, horizon, now)?;
+        let (oldest, amount) = self.admitted(horizon, now)?;
         Some(Rate { unit: Unit::Requests, amount, window: usual_near(hint + now.since(oldest)) })
     }
 
     /// The same where the endpoint gave no hint. The window is longer than the time from the oldest to the last request
     /// that was refused, and at most that to the first that was admitted after it; a usual length between is taken to be it.
-    pub(crate) fn explain_by_answer(&self, refused: Ticket, refused_at: Tick, admitted: Ticket) -> Option<Rate> {
-        let (oldest, amount) = self.admitted(refused, HORIZON, refused_at)?;
+    pub(crate) fn explain_by_answer(&self, refused_at: Tick, admitted: Ticket) -> Option<Rate> {
+        let (oldest, amount) = self.admitted(HORIZON, refused_at)?;
         let most = self.0[self.index(admitted)?].at.since(oldest);
         let last_refused = self.iter().rev().find(|sent| sent.ticket < admitted && sent.refused_at.is_some())?;
         let least = last_refused.at.since(oldest);
@@ -109,10 +109,11 @@ impl History {
         self.0.binary_search_by_key(&ticket, |sent| sent.ticket).ok()
     }
 
-    /// When the oldest of the requests was sent that this one's refusal is blamed on, and how many they are.
-    fn admitted(&self, refused: Ticket, horizon: Delay, now: Tick) -> Option<(Tick, u64)> {
-        let before = self.iter().filter(|sent| sent.ticket < refused && sent.refused_at.is_none());
-        let mut recent = before.filter(|sent| now.since(sent.at) <= horizon);
+    /// When the oldest of the requests was sent that a refusal is blamed on which came then, and how many they are: all that
+    /// were on their way by then, since they may arrive in another order, and were not refused too.
+    fn admitted(&self, horizon: Delay, refused_at: Tick) -> Option<(Tick, u64)> {
+        let before = self.iter().filter(|sent| sent.at <= refused_at && sent.refused_at.is_none());
+        let mut recent = before.filter(|sent| refused_at.since(sent.at) <= horizon);
         let oldest = recent.next()?.at;
         Some((oldest, 1 + recent.count() as u64))
     }

@@ -45,6 +45,8 @@ pub(crate) struct Enforced {
     /// A window of one request cannot hold fewer; it may become half as long again.
     learnt_window: Delay,
     growth: Growth,
+    /// As it was told last; what was set is known.
+    told: Option<Limit>,
     /// Statements in a row that speak for giving back, or against it.
     giving_back: i8,
 }
@@ -56,7 +58,7 @@ struct Evidence {
 }
 
 impl Enforced {
-    pub(crate) fn new(limit: Limit, evidence_before: Ticket, since: Ticket, now: Tick, history: &History) -> Self {
+    pub(crate) fn new(limit: Limit, since: Ticket, now: Tick, history: &History) -> Self {
         let mut log = RollingLog::default();
         for sent in history.iter() {
             log.enter(sent.ticket, sent.at, sent.cost(limit.rate.unit));
@@ -67,7 +69,7 @@ impl Enforced {
         let margin = MOST_MARGIN.min(limit.rate.window.divided_by(170));
         let growth = Growth::new(now);
         let learnt_window = limit.rate.window;
-        let evidence = Evidence { before: evidence_before, most: limit.rate.amount };
+        let evidence = Evidence { before: since, most: limit.rate.amount };
         let longest_reset = Delay::ZERO;
         Self {
             limit,
@@ -79,6 +81,7 @@ impl Enforced {
             held_since: None,
             learnt_window,
             growth,
+            told: (limit.source == LimitSource::Settings).then_some(limit),
             giving_back: 0,
         }
     }
@@ -102,20 +105,23 @@ impl Enforced {
         self.log.enter(ticket, now, self.limit.rate.unit.cost(tokens));
     }
 
-    /// A request was answered, and so many documents have still to go. Says whether the limit grew.
-    pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>, queued: usize) -> bool {
+    /// The limit, if it is not as it was told last.
+    pub(crate) fn take_news(&mut self, of_refusals: bool) -> Option<Limit> {
+        let is_ripe = of_refusals || self.limit.source != LimitSource::Refusals;
+        let is_news = is_ripe && self.told.replace(self.limit) != Some(self.limit);
+        is_news.then_some(self.limit)
+    }
+
+    /// A request was answered, and so many documents have still to go.
+    pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>, queued: usize) {
         if let (Unit::Tokens, Some(tokens)) = (self.limit.rate.unit, tokens) {
             self.log.settle(ticket, tokens);
         }
         // A try that is refused may cost a slot; for the last few documents it brings nothing.
         let is_worth_it = queued as u64 >= self.limit.rate.amount.min(MANY);
-        let grown = if self.limit.source == LimitSource::Refusals && is_worth_it {
-            self.growth.grow(self.limit.rate, now)
-        } else {
-            None
-        };
-        self.limit.rate = grown.unwrap_or(self.limit.rate);
-        grown.is_some()
+        if self.limit.source == LimitSource::Refusals && is_worth_it {
+            self.limit.rate = self.growth.grow(self.limit.rate, now).unwrap_or(self.limit.rate);
+        }
     }
 
     /// A request was refused that this limit had let go; `next` is the next that will be sent. Says how that is explained.
@@ -154,17 +160,20 @@ impl Enforced {
         let most = self.limit.rate.amount;
         let rate = Rate { amount: self.admitted(now, history).min(most), ..self.limit.rate };
         let limit = Limit { rate, source: LimitSource::Refusals };
-        let share = Self::new(limit, next, next, now, history);
+        let share = Self::new(limit, next, now, history);
         Self { evidence: Evidence { before: next, most }, held_since: self.held_since, ..share }
     }
 
-    /// A request that was counted as admitted turns out to have been refused. Says whether that changes the limit.
-    pub(crate) fn discount(&mut self, ticket: Ticket, now: Tick, history: &History) -> bool {
-        if ticket >= self.evidence.before {
-            return false;
+    /// A request that was counted as admitted turns out to have been refused.
+    pub(crate) fn discount(&mut self, ticket: Ticket, now: Tick, history: &History) {
+        if ticket < self.evidence.before {
+            self.limit.rate.amount = self.admitted(now, history).min(self.evidence.most);
         }
-        let amount = self.admitted(now, history).min(self.evidence.most);
-        core::mem::replace(&mut self.limit.rate.amount, amount) != amount
+    }
+
+    /// All that it was learnt from turns out to have been refused: nothing is known then.
+    pub(crate) fn has_no_evidence(&self, now: Tick, history: &History) -> bool {
+        self.held_since.is_none() && history.admitted_since(now - self.limit.rate.window, 0) == 0
     }
 
     /// What was really admitted in the last window; if it was full for the first time a while ago, only what was sent
@@ -177,9 +186,8 @@ impl Enforced {
         since_held.unwrap_or_else(|| admitted(0)).max(1)
     }
 
-    /// A learnt limit falls back to what was before its try to grow, else to what is really admitted. Says whether that
-    /// changes it.
-    pub(crate) fn fall_back(&mut self, now: Tick, history: &History) -> bool {
+    /// A learnt limit falls back to what was before its try to grow, else to what is really admitted.
+    pub(crate) fn fall_back(&mut self, now: Tick, history: &History) {
         let known = self.limit.rate;
         let amount = self.admitted(now, history).min(known.amount);
         let before = self.growth.fail(now);
@@ -188,12 +196,11 @@ impl Enforced {
         let longest = self.learnt_window + self.learnt_window.divided_by(2);
         let longer = (known.window + known.window.divided_by(4)).min(longest).max(known.window);
         let window = if is_single { longer } else { known.window };
-        let rate = before.unwrap_or(Rate { amount, window, ..known });
+        self.limit.rate = before.unwrap_or(Rate { amount, window, ..known });
         self.evidence = Evidence { before: if before.is_some() { 0 } else { self.since }, most: known.amount };
-        if rate.amount < known.amount && before.is_none() {
+        if self.limit.rate.amount < known.amount && before.is_none() {
             self.growth.fell();
         }
-        core::mem::replace(&mut self.limit.rate, rate) != rate
     }
 
     /// The endpoint states how many tokens are used, where so many would be if reservations were kept, and so many if what
@@ -211,17 +218,16 @@ impl Enforced {
         }
     }
 
-    /// The endpoint states it anew. Says whether that changes it. Where others use the key too, a window is seen too long
-    /// rather than too short, so one that is clearly shorter holds, if it is not shorter than a reset.
-    pub(crate) fn restate(&mut self, amount: u64, window: Option<Delay>, reset: Delay) -> bool {
+    /// The endpoint states it anew. Where others use the key too, a window is seen too long rather than too short, so one
+    /// that is clearly shorter holds, if it is not shorter than a reset.
+    pub(crate) fn restate(&mut self, amount: u64, window: Option<Delay>, reset: Delay) {
         let known = self.limit.rate.window;
         self.longest_reset = self.longest_reset.max(reset);
         let window = window
             .map(|window| window.max(self.longest_reset))
             .filter(|window| *window + known.divided_by(10) < known)
             .unwrap_or(known);
-        let rate = Rate { amount, window, ..self.limit.rate };
-        core::mem::replace(&mut self.limit.rate, rate) != rate
+        self.limit.rate = Rate { amount, window, ..self.limit.rate };
     }
 }
 

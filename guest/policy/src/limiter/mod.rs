@@ -55,9 +55,14 @@ impl Limiter {
             statements: Statements::default(),
         };
         for rate in &settings.rates {
-            limiter.add(Limit { rate: *rate, source: LimitSource::Settings }, 0, Tick::default());
+            limiter.add(Limit { rate: *rate, source: LimitSource::Settings }, Tick::default());
         }
         limiter
+    }
+
+    /// What was learnt and not told yet; what refusals tell only where they have all come.
+    pub(crate) fn take_news(&mut self, of_refusals: bool) -> impl Iterator<Item = Limit> {
+        self.limits.iter_mut().filter_map(move |enforced| enforced.take_news(of_refusals))
     }
 
     /// All limits that are known.
@@ -93,26 +98,22 @@ impl Limiter {
         ticket
     }
 
-    /// A request was answered, and took so many tokens; so many documents have still to go. Returns what was learnt.
-    pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>, queued: usize) -> Option<Limit> {
-        let mut learnt = None;
+    /// A request was answered, and took so many tokens; so many documents have still to go.
+    pub(crate) fn answered(&mut self, ticket: Ticket, now: Tick, tokens: Option<u64>, queued: usize) {
         self.history.answered(ticket, now, tokens);
         for enforced in &mut self.limits {
-            if enforced.answered(ticket, now, tokens, queued) {
-                learnt = Some(enforced.limit);
-            }
+            enforced.answered(ticket, now, tokens, queued);
         }
-        if let Some((refused, refused_at)) = self.unexplained.take_if(|(refused, _)| *refused < ticket) {
-            let rate = self.history.explain_by_answer(refused, refused_at, ticket);
-            learnt = self.learn(rate, refused, now).or(learnt);
+        if let Some((_, refused_at)) = self.unexplained.take_if(|(refused, _)| *refused < ticket) {
+            let rate = self.history.explain_by_answer(refused_at, ticket);
+            self.learn(rate, now);
             // Whether refused requests took slots is not known either; what was found holds if they did.
             self.limits.iter_mut().for_each(Enforced::count_refusals);
         }
-        learnt
     }
 
-    /// A request was refused, with the endpoint's hint. Returns what was learnt.
-    pub(crate) fn refused(&mut self, ticket: Ticket, hint: Option<Delay>, now: Tick) -> Option<Limit> {
+    /// A request was refused, with the endpoint's hint.
+    pub(crate) fn refused(&mut self, ticket: Ticket, hint: Option<Delay>, now: Tick) {
         self.history.refused(ticket, now);
         let mut explanations = vec![];
         for enforced in &mut self.limits {
@@ -122,35 +123,32 @@ impl Limiter {
             return self.relearn(ticket, &explanations, now);
         }
         match hint {
-            Some(hint) => self.learn(self.history.explain(ticket, hint, now), ticket, now),
-            None => {
-                self.unexplained = self.unexplained.or(Some((ticket, now)));
-                None
-            }
+            Some(hint) => self.learn(self.history.explain(hint, now), now),
+            None => self.unexplained = self.unexplained.or(Some((ticket, now))),
         }
     }
 
     /// All limits had cleared a request that was refused: what was learnt falls back; what was set or stated holds, but
     /// somebody else takes a part of it, so what is left is learnt beside it.
-    fn relearn(&mut self, ticket: Ticket, explanations: &[Explanation], now: Tick) -> Option<Limit> {
+    fn relearn(&mut self, ticket: Ticket, explanations: &[Explanation], now: Tick) {
         let is_old = explanations.contains(&Explanation::Old);
         let is_explained = explanations.contains(&Explanation::RefusalsCount);
-        if let Some(learnt) = self.limits.iter_mut().find(|enforced| enforced.limit.source == LimitSource::Refusals) {
-            let is_changed = match () {
+        let is_learnt = |enforced: &Enforced| enforced.limit.source == LimitSource::Refusals;
+        if let Some(learnt) = self.limits.iter_mut().find(|enforced| is_learnt(enforced)) {
+            if is_old && learnt.has_no_evidence(now, &self.history) {
+                return self.limits.retain(|enforced| !is_learnt(enforced));
+            }
+            return match () {
                 () if is_old => learnt.discount(ticket, now, &self.history),
-                () if is_explained => false,
+                () if is_explained => {}
                 () => learnt.fall_back(now, &self.history),
             };
-            return is_changed.then_some(learnt.limit);
         }
-        if is_old || is_explained {
-            return None;
+        let known = self.limits.iter().find(|enforced| enforced.limit.rate.unit == Unit::Requests);
+        if let Some(known) = known.filter(|_| !is_old && !is_explained) {
+            let share = known.share(self.next_ticket, now, &self.history);
+            self.limits.push(share);
         }
-        let known = self.limits.iter().find(|enforced| enforced.limit.rate.unit == Unit::Requests)?;
-        let share = known.share(self.next_ticket, now, &self.history);
-        let limit = share.limit;
-        self.limits.push(share);
-        Some(limit)
     }
 
     /// How long to wait with the next request after a refusal without a hint that no limit explains yet: until the next of
@@ -184,15 +182,14 @@ impl Limiter {
         self.limits().any(|limit| limit.rate.unit == unit)
     }
 
-    fn learn(&mut self, rate: Option<Rate>, refused: Ticket, now: Tick) -> Option<Limit> {
-        let rate = rate.filter(|rate| !rate.window.is_zero() && !self.knows(rate.unit))?;
-        Some(self.add(Limit { rate, source: LimitSource::Refusals }, refused, now))
+    fn learn(&mut self, rate: Option<Rate>, now: Tick) {
+        if let Some(rate) = rate.filter(|rate| !rate.window.is_zero() && !self.knows(rate.unit)) {
+            self.add(Limit { rate, source: LimitSource::Refusals }, now);
+        }
     }
 
-    /// The evidence for it was sent before that ticket.
-    fn add(&mut self, limit: Limit, evidence_before: Ticket, now: Tick) -> Limit {
-        self.limits.push(Enforced::new(limit, evidence_before, self.next_ticket, now, &self.history));
-        limit
+    fn add(&mut self, limit: Limit, now: Tick) {
+        self.limits.push(Enforced::new(limit, self.next_ticket, now, &self.history));
     }
 }
 

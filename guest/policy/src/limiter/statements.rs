@@ -22,8 +22,8 @@ pub(super) struct Statements {
 }
 
 impl Limiter {
-    /// The endpoint states a budget with its answer to a request. Returns what was learnt.
-    pub(crate) fn observe(&mut self, budget: &Budget, ticket: Ticket, now: Tick) -> Option<Limit> {
+    /// The endpoint states a budget with its answer to a request; nothing comes of it where it does not say enough.
+    pub(crate) fn observe(&mut self, budget: &Budget, ticket: Ticket, now: Tick) -> Option<()> {
         let unit = budget.unit?;
         let amount = budget.amount.filter(|amount| *amount > 0)?;
         let used = amount.checked_sub(budget.remaining?)?;
@@ -50,24 +50,23 @@ impl Limiter {
             enforced.compare(used, reserved, settled);
         }
         match self.limits.iter_mut().find(is_stated) {
-            Some(enforced) if enforced.limit.source == LimitSource::Settings => None,
-            Some(enforced) => {
-                enforced.restate(amount, window, budget.reset.unwrap_or_default()).then_some(enforced.limit)
-            }
+            Some(enforced) if enforced.limit.source == LimitSource::Settings => {}
+            Some(enforced) => enforced.restate(amount, window, budget.reset.unwrap_or_default()),
             None => {
                 let rate = Rate { unit, amount, window: window? };
                 self.limits.retain(|enforced| enforced.limit.rate.unit != unit);
-                Some(self.add(Limit { rate, source: LimitSource::Headers }, self.next_ticket, now))
+                self.add(Limit { rate, source: LimitSource::Headers }, now);
             }
         }
+        Some(())
     }
 
-    /// The endpoint states a limit with its window. Returns what was learnt.
-    pub(crate) fn state(&mut self, rate: Rate, now: Tick) -> Option<Limit> {
+    /// The endpoint states a limit with its window.
+    pub(crate) fn state(&mut self, rate: Rate, now: Tick) {
         let Rate { unit, window, .. } = rate;
         let is_set = |limit: Limit| limit.rate.unit == unit && limit.source == LimitSource::Settings;
         if self.limits().any(is_set) {
-            return None;
+            return;
         }
         let exact = &mut self.statements.exact;
         if !exact.contains(&unit) {
@@ -80,9 +79,9 @@ impl Limiter {
             (rate.unit, rate.window, source) == (unit, window, LimitSource::Headers)
         };
         match self.limits.iter_mut().find(same) {
-            Some(enforced) => enforced.restate(rate.amount, None, Delay::ZERO).then_some(enforced.limit),
-            None if !has_room => None,
-            None => Some(self.add(Limit { rate, source: LimitSource::Headers }, self.next_ticket, now)),
+            Some(enforced) => enforced.restate(rate.amount, None, Delay::ZERO),
+            None if has_room => self.add(Limit { rate, source: LimitSource::Headers }, now),
+            None => {}
         }
     }
 

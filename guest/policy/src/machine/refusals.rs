@@ -26,8 +26,7 @@ impl Machine {
         if says_now {
             self.limiter.withdrawn(refused.flight.ticket, now);
         } else {
-            let learnt = self.limiter.refused(refused.flight.ticket, hint.map(|hint| hint.wait), now);
-            self.tell_learnt(learnt);
+            self.limiter.refused(refused.flight.ticket, hint.map(|hint| hint.wait), now);
         }
         self.close_gate(refused, hint, probe_first, now);
     }

@@ -7,7 +7,6 @@ use super::action::{Action, DocumentKey, News};
 use super::progress::{Flight, State};
 use super::refusals::Refused;
 use crate::hints::{Hint, Hints};
-use crate::limiter::Limit;
 use crate::outcome::{Answer, Ending, Failure, FailureKind, PostponeReason};
 use crate::reply::Reply;
 use crate::time::{Delay, Now, Tick};
@@ -59,13 +58,12 @@ impl Machine {
             }
         }
         for rate in &hints.rates {
-            let learnt = self.limiter.state(*rate, now);
-            self.tell_learnt(learnt);
+            self.limiter.state(*rate, now);
         }
         for budget in &hints.budgets {
-            let learnt = self.limiter.observe(budget, flight.ticket, now);
-            self.tell_learnt(learnt);
+            self.limiter.observe(budget, flight.ticket, now);
         }
+        self.tell_learnt(false);
     }
 
     fn settle(&mut self, document: DocumentKey, flight: Flight, verdict: Verdict, hint: Option<Hint>, now: Now) {
@@ -88,8 +86,7 @@ impl Machine {
         self.gate.answered(flight.wave);
         self.allowance.answered();
         let tokens = answer.usage.map(|usage| usage.prompt_tokens.saturating_add(usage.completion_tokens));
-        let learnt = self.limiter.answered(flight.ticket, now, tokens, self.queue.len());
-        self.tell_learnt(learnt);
+        self.limiter.answered(flight.ticket, now, tokens, self.queue.len());
         self.finish(document, Ending::Answered(answer));
     }
 
@@ -167,8 +164,10 @@ impl Machine {
         }
     }
 
-    pub(super) fn tell_learnt(&mut self, learnt: Option<Limit>) {
-        self.decided.extend(learnt.map(|limit| Action::Tell(News::Learnt(limit))));
+    /// What refusals tell is told when the next request goes: by then those of one burst have come.
+    pub(super) fn tell_learnt(&mut self, of_refusals: bool) {
+        let news = self.limiter.take_news(of_refusals).map(|limit| Action::Tell(News::Learnt(limit)));
+        self.decided.extend(news);
     }
 }
 

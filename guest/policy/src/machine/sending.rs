@@ -36,6 +36,7 @@ impl Machine {
         if self.pause.take().is_some() {
             self.decided.push_back(Action::Tell(News::Resumed));
         }
+        self.tell_learnt(true);
         let overdue_at = now + self.settings.whole_request;
         let flight = Flight { ticket: self.limiter.sent(now, tokens), wave: self.gate.wave(), overdue_at };
         self.gate.pass();
