@@ -51,7 +51,7 @@ impl Sandbox {
         let component = Component::new(&engine, COMPONENT)?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_proxy_interfaces_async(&mut linker)?;
-        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
+        crate::http::add_to_linker(&mut linker)?;
         let batch = BatchPre::new(linker.instantiate_pre(&component)?)?;
         Ok(Self { engine, batch, component, clock: Clock::default() })
     }
@@ -210,3 +210,26 @@ impl WasiHttpView for Guest {
 
 /// Documents are fed in small numbers, so a session needs a few MiB; `analyze_batch` holds a whole batch.
 const MOST_MEMORY: usize = 2 * 1024 * 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::{InProcess, Kind, Model, Server};
+
+    /// wasmtime's table has room for a million; what stays in it for each request ends a large batch.
+    #[tokio::test(start_paused = true)]
+    async fn nothing_of_a_request_stays_with_the_host() {
+        let sandbox = Sandbox::new().unwrap().in_time(Clock::Virtual(Duration::ZERO));
+        let mut settings = sandbox.default_settings().await.unwrap();
+        settings.endpoint.base_url = "http://model.invalid/v1".into();
+        settings.chat.model = "mock".into();
+        let access = Access::new(&settings.endpoint.base_url, None).unwrap();
+        let server = Server::new(Model { limiter: Kind::None, ..Model::default() });
+        let mut session = sandbox.open(settings, access, Arc::new(InProcess(Arc::new(server)))).await.unwrap();
+        session.submit((0..20).map(|n| Document::text(n.to_string(), "Text.")).collect()).await.unwrap();
+        while !session.is_done().await.unwrap() {
+            session.next(Duration::from_secs(60)).await.unwrap();
+        }
+        assert!(session.store.data().table.is_empty(), "something of 20 requests is left");
+    }
+}

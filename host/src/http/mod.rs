@@ -1,8 +1,9 @@
 //! The network side of the sandbox: what the guest may reach (`access`), where wasmtime hands its requests over
-//! (`hooks`), the client that carries them (`pool`), and how long they take (`meter`).
+//! (`hooks`, `link`), the client that carries them (`pool`), and how long they take (`meter`).
 
 mod access;
 mod hooks;
+mod link;
 mod meter;
 mod pool;
 
@@ -15,6 +16,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 pub use self::access::Access;
 pub(crate) use self::hooks::Hooks;
+pub(crate) use self::link::add_to_linker;
 pub use self::meter::Metered;
 pub use self::pool::Pool;
 /// How a request ends without an answer; the guest sees the code of the same name.
