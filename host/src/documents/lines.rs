@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use super::InputError;
 use crate::contract::Document;
 
-/// The documents, each with its place. Lines end at LF (a CR before it goes too); blank ones are passed over.
-pub(super) fn read(name: &str, mut file: impl BufRead) -> impl Iterator<Item = Result<(Document, String), InputError>> {
+/// The documents, each with its line. Lines end at LF (a CR before it goes too); blank ones are passed over.
+pub(super) fn read(name: &str, mut file: impl BufRead) -> impl Iterator<Item = Result<(Document, u64), InputError>> {
     let mut line = 0;
     let mut bytes = vec![];
     std::iter::from_fn(move || {
@@ -27,7 +27,7 @@ pub(super) fn read(name: &str, mut file: impl BufRead) -> impl Iterator<Item = R
             if !text.is_empty() {
                 let malformed = |message| InputError::Malformed { name: name.into(), line, message };
                 let document = document(text).map_err(malformed);
-                return Some(document.map(|document| (document, format!("{name}, line {line}"))));
+                return Some(document.map(|document| (document, line)));
             }
         }
     })

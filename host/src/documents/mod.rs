@@ -36,6 +36,14 @@ struct Source {
     form: Form,
 }
 
+/// Where a document stands.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    source: usize,
+    /// From 1; 0 where the whole file is one document.
+    line: u64,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// The whole file is one document.
@@ -125,8 +133,17 @@ impl Inputs {
     }
 
     /// Each with its place.
-    fn placed(&self) -> impl Iterator<Item = Result<(Document, String), InputError>> {
-        self.sources.iter().flat_map(Source::documents)
+    fn placed(&self) -> impl Iterator<Item = Result<(Document, Place), InputError>> {
+        let sources = self.sources.iter().enumerate();
+        sources.flat_map(|(source, file)| {
+            file.documents().map(move |document| document.map(|(document, line)| (document, Place { source, line })))
+        })
+    }
+
+    /// A place in words.
+    fn said(&self, place: Place) -> String {
+        let name = &self.sources[place.source].name;
+        if place.line == 0 { name.clone() } else { format!("{name}, line {}", place.line) }
     }
 
     fn add(&mut self, path: &Path) -> Result<(), InputError> {
@@ -164,8 +181,10 @@ impl Inputs {
         for document in self.placed() {
             let (document, place) = document?;
             has_texts |= matches!(document.input, Input::Text(_));
-            if let Some(first) = places.insert(document.id.clone(), place.clone()) {
-                return Err(InputError::DuplicateId { id: document.id, first, second: place });
+            // Of a million ids their fingerprints are kept, not themselves.
+            if let Some(first) = places.insert(Fingerprint::of_id(&document.id), place) {
+                let (first, second) = (self.said(first), self.said(place));
+                return Err(InputError::DuplicateId { id: document.id, first, second });
             }
         }
         for source in self.sources.iter().filter(|source| source.form == Form::Text) {
@@ -188,14 +207,14 @@ impl Source {
         Self { name: path.display().to_string(), path: path.into(), form }
     }
 
-    /// The documents, each with its place.
-    fn documents(&self) -> Box<dyn Iterator<Item = Result<(Document, String), InputError>> + '_> {
+    /// The documents, each with its line.
+    fn documents(&self) -> Box<dyn Iterator<Item = Result<(Document, u64), InputError>> + '_> {
         let unreadable = |source| InputError::Unreadable { name: self.name.clone(), source };
         match (self.form, File::open(&self.path)) {
             (_, Err(error)) => Box::new([Err(unreadable(error))].into_iter()),
             (Form::Text, Ok(file)) => {
                 let document = text::read(&self.name, file).map_err(unreadable);
-                Box::new([document.map(|document| (document, self.name.clone()))].into_iter())
+                Box::new([document.map(|document| (document, 0))].into_iter())
             }
             (Form::Lines, Ok(file)) => Box::new(lines::read(&self.name, BufReader::new(file))),
         }
