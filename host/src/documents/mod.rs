@@ -5,7 +5,6 @@ mod fingerprint;
 mod lines;
 mod text;
 
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -14,6 +13,7 @@ use tempfile::NamedTempFile;
 use walkdir::{DirEntry, WalkDir};
 
 pub use self::fingerprint::Fingerprint;
+pub(crate) use self::fingerprint::IdPrint;
 use crate::contract::{Document, Input};
 
 /// What the user named, checked.
@@ -146,6 +146,15 @@ impl Inputs {
         if place.line == 0 { name.clone() } else { format!("{name}, line {}", place.line) }
     }
 
+    /// The documents of these numbers have one id.
+    fn duplicate(&self, first: u32, second: u32) -> InputError {
+        let mut placed = self.placed().flatten();
+        let first_place = placed.nth(first as usize).map(|(_, place)| self.said(place));
+        let second = placed.nth((second - first - 1) as usize);
+        let (id, second_place) = second.map(|(document, place)| (document.id, self.said(place))).unwrap_or_default();
+        InputError::DuplicateId { id, first: first_place.unwrap_or_default(), second: second_place }
+    }
+
     fn add(&mut self, path: &Path) -> Result<(), InputError> {
         let name = path.display().to_string();
         let unreadable = |source| InputError::Unreadable { name: name.clone(), source };
@@ -176,23 +185,25 @@ impl Inputs {
     }
 
     fn check(&mut self) -> Result<(), InputError> {
-        let mut places = HashMap::new();
+        let mut ids = vec![];
         let (mut warnings, mut has_texts) = (vec![], false);
-        for document in self.placed() {
-            let (document, place) = document?;
+        for (document, number) in self.documents().zip(0_u32..) {
+            let document = document?;
             has_texts |= matches!(document.input, Input::Text(_));
-            // Of a million ids their fingerprints are kept, not themselves.
-            if let Some(first) = places.insert(Fingerprint::of_id(&document.id), place) {
-                let (first, second) = (self.said(first), self.said(place));
-                return Err(InputError::DuplicateId { id: document.id, first, second });
-            }
+            ids.push((IdPrint::of(&document.id), number));
+        }
+        let count = ids.len() as u64;
+        ids.sort_unstable();
+        let twice = ids.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        if let Some([(_, first), (_, second)]) = twice.min_by_key(|pair| pair[1].1) {
+            return Err(self.duplicate(*first, *second));
         }
         for source in self.sources.iter().filter(|source| source.form == Form::Text) {
             if !text::is_utf8(&source.path) {
                 warnings.push(format!("{} is not UTF-8; what cannot be read is replaced by U+FFFD", source.name));
             }
         }
-        self.count = places.len() as u64;
+        self.count = count;
         self.warnings = warnings;
         self.has_texts = has_texts;
         if self.count == 0 { Err(InputError::Empty("the input".into())) } else { Ok(()) }

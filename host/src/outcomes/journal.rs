@@ -156,6 +156,7 @@ impl Journal {
         if self.torn_bytes > 0 {
             file.set_len(whole).map_err(unusable)?;
         }
+        past.settle();
         self.past = Arc::new(past);
         Ok(())
     }

@@ -1,15 +1,13 @@
 //! What earlier runs brought home, as their results say it.
 
-use std::collections::HashMap;
-
 use serde::Deserialize;
 
 use crate::contract::Document;
-use crate::documents::Fingerprint;
+use crate::documents::{Fingerprint, IdPrint};
 
-/// The documents of earlier runs, by their ids' fingerprints: 50 bytes each, however long ids are.
+/// The documents of earlier runs, by what their ids are known by: 24 bytes each, however long ids are.
 #[derive(Debug, Default)]
-pub struct Past(HashMap<Fingerprint, Ending>);
+pub struct Past(Vec<(IdPrint, Ending)>);
 
 /// How a document fared before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,36 +22,57 @@ pub enum Before {
     Failed,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Ending {
-    /// Answered; older results do not say what the document was.
-    Answered(Option<Fingerprint>),
-    Failed,
+/// How a document ended, in eight bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ending([u8; 8]);
+
+impl Ending {
+    const FAILED: Self = Self([0; 8]);
+    /// Older results do not say what the document was.
+    const ANSWERED: Self = Self([255; 8]);
+
+    fn answered(document: Option<Fingerprint>) -> Self {
+        document.map_or(Self::ANSWERED, |document| Self(document.short().clamp(1, u64::MAX - 1).to_be_bytes()))
+    }
 }
 
 impl Past {
     /// Reads a line of results.
     pub(super) fn add(&mut self, line: &[u8]) -> serde_json::Result<()> {
         let line = serde_json::from_slice::<Line>(line)?;
-        let id = Fingerprint::of_id(&line.custom_id);
+        let id = IdPrint::of(&line.custom_id);
         if line.is_answered() {
-            self.0.insert(id, Ending::Answered(line.becalm.and_then(|becalm| becalm.document)));
+            self.0.push((id, Ending::answered(line.becalm.and_then(|becalm| becalm.document))));
         } else if line.error.is_some_and(|error| !error.code.starts_with(POSTPONED)) {
-            // What was answered stays so, whatever came of sending it again.
-            self.0.entry(id).or_insert(Ending::Failed);
+            self.0.push((id, Ending::FAILED));
         }
         Ok(())
     }
 
+    /// All lines are read: of each document the latest answer counts, whatever came of sending it again, else that it
+    /// failed.
+    pub(super) fn settle(&mut self) {
+        self.0.sort_by_key(|(id, _)| *id);
+        self.0.dedup_by(|later, earlier| {
+            let is_same = later.0 == earlier.0;
+            if is_same && later.1 != Ending::FAILED {
+                earlier.1 = later.1;
+            }
+            is_same
+        });
+    }
+
     /// How this document fared.
     pub fn before(&self, document: &Document) -> Before {
-        match self.0.get(&Fingerprint::of_id(&document.id)) {
-            None => Before::Never,
-            Some(Ending::Failed) => Before::Failed,
-            Some(Ending::Answered(known)) if known.is_none_or(|known| known == Fingerprint::of(document)) => {
+        let Ok(index) = self.0.binary_search_by_key(&IdPrint::of(&document.id), |(id, _)| *id) else {
+            return Before::Never;
+        };
+        match self.0[index].1 {
+            Ending::FAILED => Before::Failed,
+            known if known == Ending::ANSWERED || known == Ending::answered(Some(Fingerprint::of(document))) => {
                 Before::Answered
             }
-            Some(Ending::Answered(_)) => Before::Changed,
+            _ => Before::Changed,
         }
     }
 }
@@ -107,6 +126,7 @@ mod tests {
     fn before(lines: &[&str]) -> Before {
         let mut past = Past::default();
         lines.iter().for_each(|line| past.add(line.as_bytes()).unwrap());
+        past.settle();
         past.before(&Document::text("a", "Text."))
     }
 
