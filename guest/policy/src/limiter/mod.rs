@@ -27,8 +27,8 @@ pub(crate) struct Limiter {
     pace: Delay,
     last_sent_at: Option<Tick>,
     next_ticket: Ticket,
-    /// A refusal without a hint that no limit explains yet.
-    unexplained: Option<(Ticket, Tick)>,
+    /// When a request was refused without a hint, while no limit explains it.
+    unexplained: Option<Tick>,
     statements: Statements,
 }
 
@@ -104,7 +104,9 @@ impl Limiter {
         for enforced in &mut self.limits {
             enforced.answered(ticket, now, tokens, queued);
         }
-        if let Some((_, refused_at)) = self.unexplained.take_if(|(refused, _)| *refused < ticket) {
+        // Those that were on their way then may have been admitted before it: they tell nothing.
+        let sent_at = self.history.sent_at(ticket);
+        if let Some(refused_at) = self.unexplained.take_if(|refused_at| sent_at > Some(*refused_at)) {
             let rate = self.history.explain_by_answer(refused_at, ticket);
             self.learn(rate, now);
             // Whether refused requests took slots is not known either; what was found holds if they did.
@@ -124,7 +126,7 @@ impl Limiter {
         }
         match hint {
             Some(hint) => self.learn(self.history.explain(hint, now), now),
-            None => self.unexplained = self.unexplained.or(Some((ticket, now))),
+            None => self.unexplained = self.unexplained.or(Some(now)),
         }
     }
 
@@ -155,7 +157,7 @@ impl Limiter {
     /// the usual windows has passed since that refusal. By then all that was sent before it has left such a window, and it
     /// itself too, if refused requests count. Nothing, if it is older than all of them.
     pub(crate) fn until_probe(&self, now: Tick) -> Option<Delay> {
-        let (_, refused_at) = self.unexplained?;
+        let refused_at = self.unexplained?;
         let mut ends = USUAL_WINDOWS.iter().map(|window| refused_at + *window);
         ends.find(|end| *end >= now + CLOSEST_PROBE).map(|end| end.since(now))
     }
