@@ -7,6 +7,8 @@ mod exit;
 mod json;
 mod mock_server;
 mod naive;
+mod once;
+mod probe;
 mod progress;
 mod run;
 mod summary;
@@ -32,6 +34,8 @@ enum Command {
     Demo(demo::Args),
     /// Run a rate-limited chat-completion server on this machine
     MockServer(mock_server::Args),
+    /// Send one request, and say what the answer means
+    Probe(probe::Args),
     /// Write the embedded component, or say what it imports and exports
     Component(component::Args),
 }
@@ -45,6 +49,7 @@ pub(crate) fn main() -> ExitCode {
                 Command::Run(args) => run::run(&args).await,
                 Command::Demo(args) => demo::demo(&args).await,
                 Command::MockServer(args) => mock_server::serve(&args).await,
+                Command::Probe(args) => probe::probe(&args).await,
                 Command::Component(args) => component::component(&args),
             }
         })

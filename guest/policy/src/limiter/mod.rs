@@ -114,9 +114,13 @@ impl Limiter {
         }
     }
 
-    /// A request was refused, with the endpoint's hint.
-    pub(crate) fn refused(&mut self, ticket: Ticket, hint: Option<Delay>, now: Tick) {
+    /// A request was refused, whatever that means.
+    pub(crate) fn was_refused(&mut self, ticket: Ticket, now: Tick) {
         self.history.refused(ticket, now);
+    }
+
+    /// A request was refused because of a rate, with the endpoint's hint.
+    pub(crate) fn refused(&mut self, ticket: Ticket, hint: Option<Delay>, now: Tick) {
         let mut explanations = vec![];
         for enforced in &mut self.limits {
             explanations.push(enforced.refused(ticket, self.next_ticket, now));
@@ -164,7 +168,6 @@ impl Limiter {
 
     /// A request was refused for another reason than a rate: it weighs nothing, and nothing is learnt.
     pub(crate) fn withdrawn(&mut self, ticket: Ticket, now: Tick) {
-        self.history.refused(ticket, now);
         for enforced in &mut self.limits {
             enforced.withdrawn(ticket, now);
         }

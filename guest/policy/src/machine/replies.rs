@@ -22,8 +22,13 @@ impl Machine {
         // window that would have to be found.
         let says_now = hints.wait.is_some_and(|hint| hint.wait.is_zero());
         hints.wait = hints.wait.filter(|_| !says_now);
+        let verdict = verdict::judge(reply, hints.wait, &self.settings.about);
+        if matches!(verdict, Verdict::Refused | Verdict::Crowded) {
+            // Before its headers are read, which do not count it.
+            self.limiter.was_refused(flight.ticket, now.tick);
+        }
         self.note_hints(&hints, flight, now.tick);
-        match verdict::judge(reply, hints.wait, &self.settings.about) {
+        match verdict {
             Verdict::Refused => self.refused(Refused { document, flight, reply }, hints.wait, says_now, now.tick),
             Verdict::Crowded => self.crowded(Refused { document, flight, reply }, now.tick),
             verdict => self.settle(document, flight, verdict, hints.wait, now),

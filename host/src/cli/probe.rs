@@ -1,0 +1,173 @@
+//! `becalm probe`: what an endpoint says of itself, read by the component as a run would read it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use becalm::{
+    Access, Document, FailureKind, Happening, Limit, LimitSource, Outcome, Pool, Refusal, Sandbox, Settings, Verdict,
+};
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::exit::Exit;
+use super::once::{Once, Seen};
+use super::values::{in_words, limit_value, milliseconds, rate_in_words};
+
+/// Send one request, and say what the answer means.
+///
+/// The key is taken from OPENAI_API_KEY. The request is short and asks for 16 tokens; nothing is sent twice.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where the endpoint is, up to and without /chat/completions
+    #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL")]
+    base_url: String,
+    /// The model, as the endpoint calls it
+    #[arg(long, value_name = "NAME")]
+    model: String,
+    /// As one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn probe(args: &Args) -> Result<Exit> {
+    let sandbox = Sandbox::new()?;
+    let settings = settings(sandbox.default_settings().await?, args);
+    let access = Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
+    let once = Once::new(Pool::new(&settings.timeouts)?);
+    let mut session = sandbox.open(settings, access, Arc::new(once.clone())).await?;
+    session.submit(vec![Document::text("probe", "Say OK.")]).await?;
+    let (mut refusal, mut outcome) = (None, None);
+    while outcome.is_none() {
+        for event in session.next(Duration::from_secs(1)).await? {
+            match event.what {
+                Happening::Refused(refused) => {
+                    refusal = Some(refused);
+                    session.stop().await?;
+                }
+                Happening::Outcome(came) => outcome = Some(came),
+                _ => {}
+            }
+        }
+    }
+    let limits = session.status().await?.limits;
+    let found = Found { seen: once.seen(), refusal, outcome: outcome.as_ref(), limits };
+    if args.json {
+        println!("{}", found.json());
+    } else {
+        found.lines().iter().for_each(|line| println!("{line}"));
+    }
+    Ok(if found.seen.is_some() { Exit::Done } else { Exit::Halted })
+}
+
+/// One try, no waiting, no jitter: what is said is the endpoint's.
+fn settings(defaults: Settings, args: &Args) -> Settings {
+    let mut settings = defaults;
+    settings.endpoint.base_url.clone_from(&args.base_url);
+    settings.chat.model.clone_from(&args.model);
+    settings.chat.system_prompt = None;
+    settings.chat.prompt_template = "{text}".into();
+    settings.chat.max_tokens = Some(16);
+    settings.retry.max_attempts = 1;
+    (settings.retry.base, settings.retry.cap, settings.retry.jitter, settings.retry.patience) = (1, 1, 0, 1);
+    settings
+}
+
+/// What was found.
+struct Found<'a> {
+    seen: Option<Seen>,
+    refusal: Option<Refusal>,
+    outcome: Option<&'a Outcome>,
+    limits: Vec<Limit>,
+}
+
+impl Found<'_> {
+    fn verdict(&self) -> &'static str {
+        match self.outcome.map(|outcome| &outcome.verdict) {
+            _ if self.refusal.is_some() => "refused",
+            Some(Verdict::Answered(_)) => "answered",
+            Some(Verdict::Failed(failure)) => match failure.kind {
+                FailureKind::ServerFault | FailureKind::UnusableAnswer | FailureKind::Unreachable => "retry",
+                _ => "final",
+            },
+            _ => "retry",
+        }
+    }
+
+    /// The endpoint's hint, in milliseconds, and where it stood; our own rules are none.
+    fn hint(&self) -> Option<(u64, &str)> {
+        let refusal = self.refusal.as_ref()?;
+        let is_ours = OUR_OWN.contains(&refusal.source.as_str());
+        (!is_ours).then_some((refusal.wait - refusal.jitter, refusal.source.as_str()))
+    }
+
+    fn message(&self) -> String {
+        match self.outcome.map(|outcome| &outcome.verdict) {
+            _ if self.refusal.is_some() => "the endpoint does not admit a request now; a run would wait".into(),
+            Some(Verdict::Failed(failure)) => failure.message.replace(" (after 1 attempts)", ""),
+            Some(Verdict::Answered(answer)) => answer.note.clone().unwrap_or_else(|| "all is well".into()),
+            _ => String::new(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let hint = self.hint();
+        let limits = self.limits.iter().map(|limit| {
+            let unit = if limit.rate.unit == becalm::Unit::Tokens { "tokens" } else { "requests" };
+            json!({"unit": unit, "amount": limit.rate.amount, "window_ms": limit.rate.window})
+        });
+        json!({
+            "status": self.seen.as_ref().map(|seen| seen.status.as_u16()),
+            "verdict": self.verdict(),
+            "wait_ms": hint.map(|(wait, _)| wait),
+            "source": hint.map(|(_, source)| source),
+            "limits": limits.collect::<Vec<_>>(),
+            "message": self.message(),
+            "taken_ms": self.seen.as_ref().map(|seen| milliseconds(seen.taken)),
+        })
+    }
+
+    /// More than this one request may be in the window that headers tell of, and then they do not tell how long it is.
+    fn why_no_limit(&self) -> &'static str {
+        let names = self.seen.iter().flat_map(|seen| seen.headers.keys());
+        match names.map(http::HeaderName::as_str).any(|name| name.contains("ratelimit")) {
+            true => "not clear from the headers, which count other requests of this key too",
+            false => "none stated",
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let status = match &self.seen {
+            Some(seen) => format!("HTTP {} after {}", seen.status.as_u16(), in_words(seen.taken)),
+            None => "no answer".into(),
+        };
+        let mut lines = vec![format!("status   {status}"), format!("verdict  {}: {}", self.verdict(), self.message())];
+        if let Some((wait, source)) = self.hint() {
+            lines.push(format!("wait     {}, from {source}", in_words(Duration::from_millis(wait))));
+        }
+        for Limit { rate, source } in &self.limits {
+            let source = if *source == LimitSource::Headers { "stated by the endpoint" } else { "guessed" };
+            lines.push(format!("limit    {}, {source}: --limit {}", rate_in_words(rate), limit_value(rate)));
+        }
+        if self.limits.is_empty() {
+            lines.push(format!("limit    {}; a run learns it, or set it with --limit", self.why_no_limit()));
+        }
+        lines.extend(self.seen.iter().flat_map(|seen| headers(&seen.headers)));
+        lines
+    }
+}
+
+/// All header fields, those masked that may be secret.
+fn headers(headers: &HeaderMap) -> Vec<String> {
+    let masked = |name: &str| SECRET.iter().any(|part| name.contains(part));
+    let text = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        let value = if masked(name.as_str()) { "…".into() } else { String::from_utf8_lossy(value.as_bytes()) };
+        format!("  {name}: {value}")
+    };
+    headers.iter().map(text).collect()
+}
+
+/// Sources of waits that are not the endpoint's.
+const OUR_OWN: [&str; 4] = ["back-off", "probe", "fallback-wait", "max-in-flight"];
+/// Parts of header names whose values are nobody else's concern.
+const SECRET: [&str; 5] = ["authorization", "cookie", "token-", "api-key", "secret"];
