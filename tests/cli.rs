@@ -212,3 +212,15 @@ async fn the_component_is_written_out_whole() {
     assert!(ended.stdout.contains("wasi:http/outgoing-handler@0.2.4"));
     assert_eq!(fs::read(desk.path().join("c.wasm")).unwrap(), becalm::COMPONENT);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn completions_and_the_manual_know_every_command() {
+    let desk = Desk::new().await;
+    for arguments in [&["completions", "bash"][..], &["completions", "zsh"], &["man"]] {
+        let ended = becalm(desk.path(), arguments, "").await;
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        for known in ["run", "probe", "mock", "component", "grace"] {
+            assert!(ended.stdout.contains(known), "{arguments:?} does not know {known}");
+        }
+    }
+}

@@ -5,6 +5,7 @@ mod demo;
 mod drive;
 mod exit;
 mod json;
+mod manual;
 mod mock_server;
 mod naive;
 mod once;
@@ -16,7 +17,7 @@ mod values;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Brings a batch of prompts home through a rate limit.
 #[derive(Debug, Parser)]
@@ -38,6 +39,10 @@ enum Command {
     Probe(probe::Args),
     /// Write the embedded component, or say what it imports and exports
     Component(component::Args),
+    /// Print a script that completes commands and flags in a shell
+    Completions(manual::Completions),
+    /// Print the manual
+    Man(manual::Manual),
 }
 
 pub(crate) fn main() -> ExitCode {
@@ -51,6 +56,8 @@ pub(crate) fn main() -> ExitCode {
                 Command::MockServer(args) => mock_server::serve(&args).await,
                 Command::Probe(args) => probe::probe(&args).await,
                 Command::Component(args) => component::component(&args),
+                Command::Completions(args) => Ok(manual::completions(&args, Cli::command())),
+                Command::Man(_) => manual::manual(Cli::command()),
             }
         })
     });
