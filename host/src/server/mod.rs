@@ -96,17 +96,15 @@ impl Server {
         }
         // Another stream of draws than the delay's.
         let latency = self.model.latency.draw(!self.model.seed, number);
-        let arrived = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let (decision, place) = self.arrive(arrived, wanted.tokens(), latency);
+        let (decision, place) = self.arrive(wanted.tokens(), latency);
         let now = self.started_epoch + self.started.elapsed();
         let mut response = match decision.hint {
             Some(wait) if self.model.limiter == Kind::Concurrency => reply::crowded(self.model.hint, wait, now),
             Some(wait) => reply::refused(self.model.hint, wait, now),
             None => {
                 sleep(latency).await;
-                drop(place);
-                if self.model.tokens_settled {
-                    self.state().limiter.settle(arrived, wanted.tokens(), wanted.taken());
+                if let Some(Place { arrived_ms, .. }) = place.filter(|_| self.model.tokens_settled) {
+                    self.state().limiter.settle(arrived_ms, wanted.tokens(), wanted.taken());
                 }
                 wanted.answer()
             }
@@ -125,8 +123,10 @@ impl Server {
     }
 
     /// Decides whether a request that arrives now is admitted; then it has a place.
-    fn arrive(&self, now: u64, tokens: u64, latency: Duration) -> (Decision, Option<Place<'_>>) {
+    fn arrive(&self, tokens: u64, latency: Duration) -> (Decision, Option<Place<'_>>) {
         let mut state = self.state();
+        // Read under the lock: for the limiter, time must not go back from one request to the next.
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.let_others_in(&mut state, now);
         let in_flight = state.stats.in_flight + self.others_in_flight();
         let decision = state.limiter.arrive(now, tokens, in_flight);
@@ -143,7 +143,7 @@ impl Server {
             state.timeline.push(Arrival { at_ms: now, admitted: decision.hint.is_none(), latency_ms });
         }
         drop(state);
-        (decision, decision.hint.is_none().then(|| Place(self)))
+        (decision, decision.hint.is_none().then(|| Place { server: self, arrived_ms: now }))
     }
 
     /// What other clients sent since the last request: each at some time in its share of the window, and where there is no
@@ -179,11 +179,14 @@ impl Server {
 }
 
 /// A request that is being answered; it gives its place back when it is dropped, answered or aborted.
-struct Place<'a>(&'a Server);
+struct Place<'a> {
+    server: &'a Server,
+    arrived_ms: u64,
+}
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let stats = &mut self.0.state().stats;
+        let stats = &mut self.server.state().stats;
         stats.in_flight -= 1;
         stats.answered += 1;
     }
