@@ -180,7 +180,9 @@ impl Batch {
         }
         let past = journal.past();
         let (mut skipped, mut given_up, mut changed) = (0, 0, vec![]);
-        for document in inputs.documents().flatten() {
+        // Without a past there is nothing to compare the input with, and it need not be read once more.
+        let known = (!past.is_empty()).then(|| inputs.documents().flatten());
+        for document in known.into_iter().flatten() {
             let before = past.before(&document);
             match before {
                 Before::Failed => given_up += u64::from(args.skips(before)),

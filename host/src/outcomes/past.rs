@@ -62,6 +62,11 @@ impl Past {
         });
     }
 
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// How this document fared.
     pub fn before(&self, document: &Document) -> Before {
         let Ok(index) = self.0.binary_search_by_key(&IdPrint::of(&document.id), |(id, _)| *id) else {
