@@ -97,7 +97,7 @@ impl Gate {
         if self.is_news(wave) {
             self.probe = match self.probe {
                 Probe::Needed | Probe::Out => Probe::Few(FEW),
-                Probe::Few(FEW) | Probe::Unneeded | Probe::Few(_) => Probe::Unneeded,
+                Probe::Few(_) | Probe::Unneeded => Probe::Unneeded,
             };
         }
     }

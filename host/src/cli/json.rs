@@ -103,7 +103,8 @@ fn limit(rate: &Rate, source: LimitSource) -> Value {
     value
 }
 
-fn rate(rate: &Rate) -> Value {
+/// A limit as JSON.
+pub(crate) fn rate(rate: &Rate) -> Value {
     let unit = match rate.unit {
         Unit::Requests => "requests",
         Unit::Tokens => "tokens",

@@ -11,6 +11,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::exit::Exit;
+use super::json;
 use super::once::{Once, Seen};
 use super::values::{in_words, limit_value, milliseconds, rate_in_words};
 
@@ -37,21 +38,21 @@ pub(crate) async fn probe(args: &Args) -> Result<Exit> {
     let once = Once::new(Pool::new(&settings.timeouts)?);
     let mut session = sandbox.open(settings, access, Arc::new(once.clone())).await?;
     session.submit(vec![Document::text("probe", "Say OK.")]).await?;
-    let (mut refusal, mut outcome) = (None, None);
-    while outcome.is_none() {
+    let mut refusal = None;
+    let outcome = 'outcome: loop {
         for event in session.next(Duration::from_secs(1)).await? {
             match event.what {
                 Happening::Refused(refused) => {
                     refusal = Some(refused);
                     session.stop().await?;
                 }
-                Happening::Outcome(came) => outcome = Some(came),
+                Happening::Outcome(outcome) => break 'outcome outcome,
                 _ => {}
             }
         }
-    }
+    };
     let limits = session.status().await?.limits;
-    let found = Found { seen: once.seen(), refusal, outcome: outcome.as_ref(), limits };
+    let found = Found { seen: once.seen(), refusal, outcome, limits };
     if args.json {
         println!("{}", found.json());
     } else {
@@ -74,23 +75,23 @@ fn settings(defaults: Settings, args: &Args) -> Settings {
 }
 
 /// What was found.
-struct Found<'a> {
+struct Found {
     seen: Option<Seen>,
     refusal: Option<Refusal>,
-    outcome: Option<&'a Outcome>,
+    outcome: Outcome,
     limits: Vec<Limit>,
 }
 
-impl Found<'_> {
+impl Found {
     fn verdict(&self) -> &'static str {
-        match self.outcome.map(|outcome| &outcome.verdict) {
+        match &self.outcome.verdict {
             _ if self.refusal.is_some() => "refused",
-            Some(Verdict::Answered(_)) => "answered",
-            Some(Verdict::Failed(failure)) => match failure.kind {
+            Verdict::Answered(_) => "answered",
+            Verdict::Failed(failure) => match failure.kind {
                 FailureKind::ServerFault | FailureKind::UnusableAnswer | FailureKind::Unreachable => "retry",
                 _ => "final",
             },
-            _ => "retry",
+            Verdict::Postponed(_) => "retry",
         }
     }
 
@@ -102,26 +103,22 @@ impl Found<'_> {
     }
 
     fn message(&self) -> String {
-        match self.outcome.map(|outcome| &outcome.verdict) {
+        match &self.outcome.verdict {
             _ if self.refusal.is_some() => "the endpoint does not admit a request now; a run would wait".into(),
-            Some(Verdict::Failed(failure)) => failure.message.replace(" (after 1 attempts)", ""),
-            Some(Verdict::Answered(answer)) => answer.note.clone().unwrap_or_else(|| "all is well".into()),
-            _ => String::new(),
+            Verdict::Failed(failure) => failure.message.replace(" (after 1 attempts)", ""),
+            Verdict::Answered(answer) => answer.note.clone().unwrap_or_else(|| "all is well".into()),
+            Verdict::Postponed(postponement) => postponement.message.clone(),
         }
     }
 
     fn json(&self) -> Value {
         let hint = self.hint();
-        let limits = self.limits.iter().map(|limit| {
-            let unit = if limit.rate.unit == becalm::Unit::Tokens { "tokens" } else { "requests" };
-            json!({"unit": unit, "amount": limit.rate.amount, "window_ms": limit.rate.window})
-        });
         json!({
             "status": self.seen.as_ref().map(|seen| seen.status.as_u16()),
             "verdict": self.verdict(),
             "wait_ms": hint.map(|(wait, _)| wait),
             "source": hint.map(|(_, source)| source),
-            "limits": limits.collect::<Vec<_>>(),
+            "limits": self.limits.iter().map(|limit| json::rate(&limit.rate)).collect::<Vec<_>>(),
             "message": self.message(),
             "taken_ms": self.seen.as_ref().map(|seen| milliseconds(seen.taken)),
         })
