@@ -114,12 +114,12 @@ pub(crate) struct Target {
 
 pub(crate) fn target(endpoint: Endpoint) -> Result<Target, SettingsError> {
     let fault = |message: &str| wrong("endpoint.base-url", format!("{:?} {message}", endpoint.base_url));
-    let url = url(&endpoint.base_url);
-    let (is_tls, rest) = match url.split_once("://") {
+    let (is_tls, rest) = match endpoint.base_url.split_once("://") {
         Some(("https", rest)) => (true, rest),
         Some(("http", rest)) => (false, rest),
         _ => return Err(fault("does not begin with http:// or https://")),
     };
+    let rest = url(rest);
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     if authority.is_empty() || authority.contains('@') {
         return Err(fault("needs a host, and no user name"));
@@ -132,7 +132,7 @@ pub(crate) fn target(endpoint: Endpoint) -> Result<Target, SettingsError> {
     Ok(Target { is_tls, authority, path, headers: endpoint.headers })
 }
 
-/// Where requests go: the base URL may end with slashes, or be the whole address already.
+/// Where requests go, with or without the scheme: the base URL may end with slashes, or be the whole address already.
 fn url(base_url: &str) -> String {
     let base_url = base_url.trim_end_matches('/');
     format!("{}{METHOD}", base_url.strip_suffix(METHOD).unwrap_or(base_url))
