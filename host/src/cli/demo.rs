@@ -9,10 +9,11 @@ use becalm::outcomes::{Figures, bound, percentile};
 use becalm::server::{Listening, Model, Server, Spread, Stats};
 use becalm::{Access, Document, Event, Happening, Pool, Rate, Sandbox, Status, Unit};
 
-use super::drive::{Stop, Watcher, drive};
+use super::drive::{MOMENT, Watcher, drive};
 use super::exit::Exit;
 use super::naive;
 use super::progress::Progress;
+use super::stop::Stop;
 use super::values::in_words;
 
 /// Show the difference on a rate-limited server of its own.
@@ -110,8 +111,8 @@ async fn becalm(
     watch.progress.say(name);
     let started = Instant::now();
     let mut session = sandbox.open(settings, access, sender).await?;
-    let texts = (0..documents).map(|n| Ok(Document::text(format!("document-{n}"), format!("Document {n}."))));
-    drive(&mut session, texts, &Stop::on_signals(Duration::ZERO)?, &mut watch).await?;
+    let texts = (0..documents).map(|n| Ok(Document::text(format!("document-{n}"), format!("Document {n}.")).into()));
+    drive(&mut session, texts, &Stop::on_signals(Duration::ZERO)?, MOMENT, &mut watch).await?;
     let elapsed = started.elapsed();
     watch.progress.finish();
     let figures = watch.figures;

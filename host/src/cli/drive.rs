@@ -1,170 +1,170 @@
 //! Feeds a session and pulls from it: documents are read as there is room for them, so a batch need not fit into memory.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::iter::Peekable;
+use std::time::Duration;
 
 use anyhow::Result;
-use becalm::documents::InputError;
-use becalm::{Document, Error, Event, Happening, Input, PostponeReason, Session, Status, SubmitError, Verdict};
+use becalm::documents::{InputError, Row};
+use becalm::{
+    Document, Error, Event, Happening, Input, Outcome, PostponeReason, Session, Status, SubmitError, Verdict,
+};
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::stop::{Reason, Stop};
 
 /// Hears what happens.
 pub(crate) trait Watcher {
-    /// These are submitted now.
-    fn submitting(&mut self, _documents: &[Document]) {}
+    /// Whether this document may be submitted now.
+    fn admits(&mut self, _document: &Document) -> bool {
+        true
+    }
+
+    /// It is submitted.
+    fn submitting(&mut self, _document: &Document) {}
 
     /// Something happened. An error breaks the batch off.
     fn event(&mut self, event: &Event) -> Result<()>;
 
     /// A moment has passed. An error breaks the batch off.
     fn tick(&mut self, status: &Status) -> Result<()>;
-}
 
-/// Whether someone wants it to stop.
-#[derive(Clone, Debug)]
-pub(crate) struct Stop {
-    asked: Arc<AtomicU8>,
-    /// How long requests on the wire may take to end.
-    grace: Duration,
-}
-
-impl Stop {
-    /// Ctrl-C or SIGTERM asks to stop; a second one, to stop at once.
-    pub(crate) fn on_signals(grace: Duration) -> Result<Self> {
-        let stop = Self { asked: Arc::default(), grace };
-        let asked = Arc::clone(&stop.asked);
-        let mut signals = Signals::new()?;
-        tokio::spawn(async move {
-            loop {
-                signals.next().await;
-                if asked.fetch_add(1, Ordering::Relaxed) == 0 {
-                    let seconds = grace.as_secs();
-                    eprintln!(
-                        "stopping: requests on the wire have {seconds} s to end, nothing more is sent (again: stop at once)"
-                    );
-                }
-            }
-        });
-        Ok(stop)
-    }
-
-    /// Whether it was asked.
-    fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed) > 0
-    }
-
-    /// Whether it was asked twice.
-    fn is_urgent(&self) -> bool {
-        self.asked.load(Ordering::Relaxed) > 1
+    /// Why nothing more is to be sent.
+    fn objection(&self) -> Option<Reason> {
+        None
     }
 }
 
-/// Ctrl-C, and where there is such a thing, SIGTERM.
-struct Signals {
-    #[cfg(unix)]
-    terminated: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    fn new() -> Result<Self> {
-        Ok(Self {
-            #[cfg(unix)]
-            terminated: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        #[cfg(unix)]
-        tokio::select! {
-            _ = self.terminated.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        }
-        #[cfg(not(unix))]
-        let _ = tokio::signal::ctrl_c().await;
-    }
-}
-
-/// Brings the documents home. What was not submitted when the batch was stopped, halted, or ran out of patience is left.
-pub(crate) async fn drive<Documents>(
+/// Brings the documents home; `moment` is how often the watcher hears at least. Says why it ended early, if it did: what
+/// was not submitted when the batch was stopped, halted, or ran out of patience is left.
+pub(crate) async fn drive<Rows>(
     session: &mut Session,
-    documents: Documents,
+    rows: Rows,
     stop: &Stop,
+    moment: Duration,
     watcher: &mut impl Watcher,
-) -> Result<()>
+) -> Result<Option<Reason>>
 where
-    Documents: Iterator<Item = Result<Document, InputError>>,
+    Rows: Iterator<Item = Result<Row, InputError>>,
 {
-    let mut documents = documents.peekable();
-    let mut is_open = true;
-    let mut stopped_at = None;
+    let mut feed = Feed { rows: rows.peekable(), is_open: true, waiting: HashMap::new(), waiting_bytes: 0 };
+    let mut stopped: Option<(Instant, Option<Reason>)> = None;
     let mut unreadable = None;
+    let mut status = session.status().await?;
     loop {
-        if stop.is_asked() && stopped_at.is_none() {
+        if feed.is_open && status.queued < LOW {
+            // What is on the wire is paid for: it comes home before an error is told.
+            unreadable = feed.submit(session, watcher).await?.or(unreadable);
+        }
+        let reason = stop.reason().or_else(|| watcher.objection()).or_else(|| feed.is_stuck(watcher));
+        if stopped.is_none() && (reason.is_some() || unreadable.is_some()) {
             session.stop().await?;
-            (is_open, stopped_at) = (false, Some(Instant::now()));
+            (feed.is_open, stopped) = (false, Some((Instant::now(), reason)));
         }
-        let is_over = stop.is_urgent() || stopped_at.is_some_and(|at| at.elapsed() >= stop.grace);
-        if is_over && stop.is_asked() {
+        if stopped.is_some_and(|(since, _)| stop.is_over(since)) {
             // What is on the wire is given up with the session.
-            return unreadable.map_or(Ok(()), Err);
+            break;
         }
-        let status = session.status().await?;
-        if is_open && status.queued < LOW {
-            match feed(session, &mut documents, watcher).await {
-                Ok(takes_more) => is_open = takes_more,
-                // What is on the wire is paid for: it comes home before the error is told.
-                Err(error) => {
-                    session.stop().await?;
-                    (is_open, stopped_at, unreadable) = (false, Some(Instant::now()), Some(error));
-                }
-            }
-        }
-        let events = session.next(MOMENT).await?;
-        if events.is_empty() && !(is_open && documents.peek().is_some()) && session.is_done().await? {
-            return unreadable.map_or(Ok(()), Err);
-        }
+        let events = session.next(moment).await?;
         for event in &events {
             watcher.event(event)?;
-            is_open &= !is_beyond_patience(event);
+            feed.hear(event);
         }
-        watcher.tick(&session.status().await?)?;
+        status = session.status().await?;
+        watcher.tick(&status)?;
+        if events.is_empty() && feed.is_empty() && status.queued == 0 && status.in_flight == 0 {
+            break;
+        }
+    }
+    unreadable.map_or(Ok(stopped.and_then(|(_, reason)| reason)), |error| Err(error.into()))
+}
+
+/// The documents that are still to be submitted.
+struct Feed<Rows: Iterator> {
+    rows: Peekable<Rows>,
+    /// Whether the session takes more.
+    is_open: bool,
+    /// What is submitted and has no outcome yet, with its size.
+    waiting: HashMap<String, usize>,
+    waiting_bytes: usize,
+}
+
+impl<Rows: Iterator<Item = Result<Row, InputError>>> Feed<Rows> {
+    /// Submits the next documents; those that cannot be used have their outcome at once. Gives back what cannot be read.
+    async fn submit(&mut self, session: &mut Session, watcher: &mut impl Watcher) -> Result<Option<InputError>> {
+        let (mut portion, mut unreadable) = (vec![], None);
+        for _ in 0..PORTION {
+            if self.waiting_bytes >= MOST_BYTES || !self.is_admitted(watcher) {
+                break;
+            }
+            match self.rows.next() {
+                Some(Ok(Row::Document(document))) => {
+                    let bytes = size(&document);
+                    self.waiting_bytes += bytes;
+                    self.waiting.insert(document.id.clone(), bytes);
+                    watcher.submitting(&document);
+                    portion.push(document);
+                }
+                Some(Ok(Row::Unusable(unusable))) => watcher.event(&ended(unusable.outcome()))?,
+                Some(Err(error)) => {
+                    unreadable = Some(error);
+                    break;
+                }
+                None => break,
+            }
+        }
+        if !portion.is_empty() {
+            match session.submit(portion).await {
+                Err(Error::Submit(SubmitError::Stopped)) => self.is_open = false,
+                submitted => submitted?,
+            }
+        }
+        Ok(unreadable)
+    }
+
+    fn is_admitted(&mut self, watcher: &mut impl Watcher) -> bool {
+        match self.rows.peek() {
+            Some(Ok(Row::Document(document))) => watcher.admits(document),
+            _ => true,
+        }
+    }
+
+    /// The next document is not admitted, and no outcome will come that could change it.
+    fn is_stuck(&mut self, watcher: &mut impl Watcher) -> Option<Reason> {
+        (self.is_open && self.waiting.is_empty() && !self.is_admitted(watcher)).then_some(Reason::Budget)
+    }
+
+    fn hear(&mut self, event: &Event) {
+        let Happening::Outcome(Outcome { id, verdict, .. }) = &event.what else { return };
+        self.waiting_bytes -= self.waiting.remove(id).unwrap_or(0);
+        // What waits behind the same limit would only be put off too.
+        let is_beyond_patience =
+            matches!(verdict, Verdict::Postponed(put_off) if put_off.reason == PostponeReason::Patience);
+        self.is_open &= !is_beyond_patience;
+    }
+
+    fn is_empty(&mut self) -> bool {
+        !self.is_open || self.rows.peek().is_none()
     }
 }
 
-/// Submits the next documents. Says whether the session takes more.
-async fn feed(
-    session: &mut Session,
-    documents: &mut impl Iterator<Item = Result<Document, InputError>>,
-    watcher: &mut impl Watcher,
-) -> Result<bool> {
-    let (mut portion, mut bytes) = (vec![], 0);
-    while portion.len() < PORTION && bytes < PORTION_BYTES {
-        let Some(document) = documents.next().transpose()? else { break };
-        bytes += match &document.input {
-            Input::Text(text) | Input::Request(text) => text.len(),
-        };
-        portion.push(document);
-    }
-    if portion.is_empty() {
-        return Ok(true);
-    }
-    watcher.submitting(&portion);
-    match session.submit(portion).await {
-        Err(Error::Submit(SubmitError::Stopped)) => Ok(false),
-        submitted => Ok(submitted.map(|()| true)?),
+fn size(document: &Document) -> usize {
+    match &document.input {
+        Input::Text(text) | Input::Request(text) => text.len(),
     }
 }
 
-/// What waits behind the same limit would only be put off too.
-fn is_beyond_patience(event: &Event) -> bool {
-    matches!(&event.what, Happening::Outcome(outcome)
-        if matches!(&outcome.verdict, Verdict::Postponed(postponement)
-            if postponement.reason == PostponeReason::Patience))
+/// An outcome that the session knows nothing of.
+fn ended(outcome: Outcome) -> Event {
+    let at = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0);
+    Event { at, what: Happening::Outcome(outcome) }
 }
 
 /// How long to wait for something to happen: often enough for a countdown in seconds and for Ctrl-C.
-const MOMENT: Duration = Duration::from_millis(200);
+pub(crate) const MOMENT: Duration = Duration::from_millis(200);
 /// With fewer documents waiting, more are submitted; enough for the largest number in flight that anyone will want.
 const LOW: u32 = 1_024;
 const PORTION: usize = 512;
-const PORTION_BYTES: usize = 4 * 1024 * 1024;
+/// With more than that submitted, nothing is read: the sandbox has 2 GiB, and holds a document up to four times.
+const MOST_BYTES: usize = 64 * 1024 * 1024;

@@ -46,9 +46,12 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(error) = error.downcast_ref() {
         return Some(match error {
             InputError::Unreadable { .. } => "check the name and its permissions".into(),
-            InputError::Malformed { .. } => {
-                "each line is {\"id\": …, \"text\": …} or {\"custom_id\": …, \"body\": {…}}".into()
+            InputError::Unusable(_) => {
+                "a line of JSONL is {\"id\": …, \"text\": …} or {\"custom_id\": …, \"body\": {…}}, a text is UTF-8"
+                    .into()
             }
+            InputError::NoColumn { .. } => "name the columns with --id-column and --text-column".into(),
+            InputError::Pattern { .. } => "write [*], [?] and [[] for the characters themselves".into(),
             InputError::DuplicateId { .. } => "give every document an id of its own".into(),
             InputError::Empty(_) => "name a file, a folder with files, or - for standard input".into(),
         });

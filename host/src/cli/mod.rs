@@ -1,5 +1,6 @@
 //! Commands: what they are called, and how they end. Data goes to standard output, everything else to standard error.
 
+mod args;
 mod component;
 mod demo;
 mod drive;
@@ -12,6 +13,7 @@ mod once;
 mod probe;
 mod progress;
 mod run;
+mod stop;
 mod summary;
 mod values;
 

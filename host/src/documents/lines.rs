@@ -1,42 +1,55 @@
 //! A document per line: `{"id", "text"}`, or a request in OpenAI Batch form `{"custom_id", "method", "url", "body"}`.
 
-use std::io::BufRead;
+use std::io::{self, BufRead, Read};
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::InputError;
+use super::row::{Placed, Row};
+use super::{BYTE_ORDER_MARK, MOST_BYTES, surrogates, too_large};
 use crate::contract::Document;
 
 /// The documents, each with its line. Lines end at LF (a CR before it goes too); blank ones are passed over.
-pub(super) fn read(name: &str, mut file: impl BufRead) -> impl Iterator<Item = Result<(Document, u64), InputError>> {
+pub(super) fn read(name: &str, mut file: impl BufRead) -> impl Iterator<Item = io::Result<Placed>> {
     let mut line = 0;
     let mut bytes = vec![];
     std::iter::from_fn(move || {
         loop {
-            bytes.clear();
             line += 1;
-            match file.read_until(b'\n', &mut bytes) {
-                Err(source) => return Some(Err(InputError::Unreadable { name: name.into(), source })),
+            match read_line(&mut file, &mut bytes) {
+                Err(error) => return Some(Err(error)),
                 Ok(0) => return None,
+                Ok(length) if length > MOST_BYTES => {
+                    return Some(Ok(Placed::new(name, line, Err((None, too_large())))));
+                }
                 Ok(_) => {}
             }
             let text = if line == 1 { bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes) } else { &bytes };
-            let text = text.trim_ascii();
-            if !text.is_empty() {
-                let malformed = |message| InputError::Malformed { name: name.into(), line, message };
-                let document = document(text).map_err(malformed);
-                return Some(document.map(|document| (document, line)));
+            let start = bytes.len() - text.len();
+            if !text.trim_ascii().is_empty() {
+                let is_mended = surrogates::mend(&mut bytes[start..]);
+                let row = row(bytes[start..].trim_ascii());
+                return Some(Ok(Placed { is_mended, ..Placed::new(name, line, row) }));
             }
         }
     })
 }
 
+/// Reads a line, of one that is too long only its beginning; how long it is, at least.
+fn read_line(file: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    bytes.clear();
+    let length = file.take(MOST_BYTES as u64 + 1).read_until(b'\n', bytes)?;
+    if length > MOST_BYTES && !bytes.ends_with(b"\n") {
+        file.skip_until(b'\n')?;
+    }
+    Ok(length)
+}
+
 #[derive(Deserialize)]
 struct Line<'a> {
     id: Option<Value>,
-    text: Option<String>,
+    text: Option<Value>,
     custom_id: Option<String>,
     method: Option<String>,
     url: Option<String>,
@@ -44,64 +57,105 @@ struct Line<'a> {
     body: Option<&'a RawValue>,
 }
 
-fn document(line: &[u8]) -> Result<Document, String> {
-    let line = serde_json::from_slice::<Line>(line).map_err(|error| {
+/// The document; else its id, if that can be read, and what is wrong.
+fn row(line: &[u8]) -> Result<Row, (Option<String>, String)> {
+    let Ok(line) = str::from_utf8(line) else {
+        return Err((readable_id(line), "it is not UTF-8".into()));
+    };
+    if !line.starts_with('{') {
+        return Err((None, "it is no JSON object".into()));
+    }
+    let line = serde_json::from_str::<Line>(line).map_err(|error| {
         // The column is worth having, the line is always the first.
-        error.to_string().replace(" at line 1", " at")
+        (readable_id(line.as_bytes()), error.to_string().replace(" at line 1", " at"))
     })?;
     match line {
         Line { custom_id: Some(id), body: Some(body), method, url, .. } => {
-            is_completion(method.as_deref(), url.as_deref())?;
-            Ok(Document::request(id, body.get()))
+            match is_completion(method.as_deref(), url.as_deref()) {
+                true => Ok(Document::request(id, body.get()).into()),
+                false => Err((Some(id), "only POST …/chat/completions can be sent".into())),
+            }
         }
-        Line { custom_id: Some(_), .. } => Err("\"body\" is missing beside \"custom_id\"".into()),
-        Line { id: Some(id), text: Some(text), .. } => Ok(Document::text(name(id)?, text)),
-        Line { id: Some(_), .. } => Err("\"text\" is missing beside \"id\"".into()),
-        _ => Err("neither \"id\" and \"text\" nor \"custom_id\" and \"body\"".into()),
+        Line { custom_id: Some(id), .. } => Err((Some(id), "\"body\" is missing beside \"custom_id\"".into())),
+        Line { id: Some(id), text, .. } => match (name(id), text) {
+            (None, _) => Err((None, "\"id\" is neither text nor number".into())),
+            (Some(id), Some(Value::String(text))) => Row::text(id, text),
+            (Some(id), Some(_)) => Err((Some(id), "\"text\" is no text".into())),
+            (Some(id), None) => Err((Some(id), "\"text\" is missing beside \"id\"".into())),
+        },
+        _ => Err((None, "neither \"id\" and \"text\" nor \"custom_id\" and \"body\"".into())),
     }
 }
 
 /// Ids are texts; numbers are taken as they are written.
-fn name(id: Value) -> Result<String, String> {
+fn name(id: Value) -> Option<String> {
     match id {
-        Value::String(id) => Ok(id),
-        Value::Number(id) => Ok(id.to_string()),
-        _ => Err("\"id\" is neither text nor number".into()),
+        Value::String(id) => Some(id),
+        Value::Number(id) => Some(id.to_string()),
+        _ => None,
     }
 }
 
-fn is_completion(method: Option<&str>, url: Option<&str>) -> Result<(), String> {
-    if method.is_some_and(|method| method != "POST") || url.is_some_and(|url| !url.ends_with("/chat/completions")) {
-        return Err("only POST …/chat/completions can be sent".into());
-    }
-    Ok(())
+/// The id of a line that has other faults.
+fn readable_id(line: &[u8]) -> Option<String> {
+    let mut line = serde_json::from_str::<Value>(&String::from_utf8_lossy(line)).ok()?;
+    ["custom_id", "id"].iter().find_map(|field| name(line.get_mut(field)?.take()))
 }
 
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+fn is_completion(method: Option<&str>, url: Option<&str>) -> bool {
+    method.is_none_or(|method| method == "POST") && url.is_none_or(|url| url.ends_with("/chat/completions"))
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::documents::Unusable;
 
-    fn all(text: &str) -> Vec<Result<String, String>> {
-        let documents = read("in.jsonl", text.as_bytes());
-        documents.map(|document| document.map(|(document, _)| document.id).map_err(|error| error.to_string())).collect()
+    fn all(text: impl AsRef<[u8]>) -> Vec<Result<String, (String, String)>> {
+        let rows = read("in.jsonl", text.as_ref());
+        rows.map(|placed| match placed.unwrap().row {
+            Row::Document(document) => Ok(document.id),
+            Row::Unusable(Unusable { id, message }) => Err((id, message)),
+        })
+        .collect()
+    }
+
+    fn unusable(id: &str, message: &str) -> Result<String, (String, String)> {
+        Err((id.into(), message.into()))
     }
 
     #[test]
     fn both_forms_are_read_and_blank_lines_are_not() {
-        let text = "\u{feff}{\"id\":\"a\",\"text\":\"1\u{2028}2\"}\r\n\n{\"id\":7,\"text\":\"\"}\n\
+        let text = "\u{feff}{\"id\":\"a\",\"text\":\"1\u{2028}2\u{85}3\\u0000\"}\r\n\n{\"id\":7,\"text\":\"t\"}\n\
             {\"custom_id\":\"b\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{}}";
         assert_eq!(all(text), [Ok("a".into()), Ok("7".into()), Ok("b".into())]);
     }
 
     #[test]
-    fn a_malformed_line_is_named() {
+    fn a_line_that_cannot_be_used_is_named_and_the_next_one_is_read() {
         assert_eq!(
-            all("{\"id\":\"a\",\"text\":\"\"}\n{\"id\":\"b\"\n")[1],
-            Err("in.jsonl, line 2: EOF while parsing an object at column 9".into())
+            all("{\"id\":\"a\"\n{\"id\":\"b\"}\n{\"id\":\"c\",\"text\":\" \"}\n[]\n{\"id\":\"d\",\"text\":\"t\"}")[..],
+            [
+                unusable("in.jsonl:1", "in.jsonl, line 1: EOF while parsing an object at column 9"),
+                unusable("b", "in.jsonl, line 2: \"text\" is missing beside \"id\""),
+                unusable("c", "in.jsonl, line 3: the document is empty; nothing was sent"),
+                unusable("in.jsonl:4", "in.jsonl, line 4: it is no JSON object"),
+                Ok("d".into()),
+            ]
         );
-        assert_eq!(all("{\"id\":\"a\"}"), [Err("in.jsonl, line 1: \"text\" is missing beside \"id\"".into())]);
-        assert!(all("[]")[0].is_err());
+        assert_eq!(
+            all(b"{\"id\":\"a\",\"text\":\"caf\xe9\"}\n{\"id\":\"b\",\"text\":\"t\"}"),
+            [unusable("a", "in.jsonl, line 1: it is not UTF-8"), Ok("b".into())]
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_not_kept() {
+        let long = [b"{\"id\":\"a\",\"text\":\"".as_slice(), &vec![b'x'; MOST_BYTES], b"\"}\n"].concat();
+        let text = [long, b"{\"id\":\"b\",\"text\":\"t\"}".to_vec()].concat();
+        assert_eq!(
+            all(text),
+            [unusable("in.jsonl:1", "in.jsonl, line 1: it is larger than 64 MiB; nothing was sent"), Ok("b".into())]
+        );
     }
 }

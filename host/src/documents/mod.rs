@@ -3,23 +3,32 @@
 
 mod fingerprint;
 mod lines;
+mod named;
+mod oddities;
+mod row;
+mod surrogates;
+mod table;
 mod text;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
-use walkdir::{DirEntry, WalkDir};
 
 pub use self::fingerprint::Fingerprint;
 pub(crate) use self::fingerprint::IdPrint;
+use self::oddities::Oddities;
+use self::row::Placed;
+pub use self::row::{Row, Unusable};
+pub use self::table::Columns;
 use crate::contract::{Document, Input};
 
 /// What the user named, checked.
 #[derive(Debug)]
 pub struct Inputs {
     sources: Vec<Source>,
+    columns: Columns,
     count: u64,
     has_texts: bool,
     warnings: Vec<String>,
@@ -36,20 +45,14 @@ struct Source {
     form: Form,
 }
 
-/// Where a document stands.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    source: usize,
-    /// From 1; 0 where the whole file is one document.
-    line: u64,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// The whole file is one document.
     Text,
     /// A document per line, as JSON.
     Lines,
+    /// A document per row, with this byte between columns.
+    Table(u8),
 }
 
 /// Why an input cannot be used.
@@ -64,15 +67,23 @@ pub enum InputError {
         #[source]
         source: io::Error,
     },
-    /// A line is no document.
-    #[error("{name}, line {line}: {message}")]
-    Malformed {
-        /// What the user calls the file.
-        name: String,
-        /// From 1.
-        line: u64,
+    /// A pattern of names is none.
+    #[error("{pattern} is no pattern of names: {message}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
         /// What is wrong with it.
         message: String,
+    },
+    /// A table has no column of that name.
+    #[error("{name} has no column {column:?}; there are: {}", columns.join(", "))]
+    NoColumn {
+        /// What the user calls the file.
+        name: String,
+        /// The column.
+        column: String,
+        /// The columns that it has.
+        columns: Vec<String>,
     },
     /// Two documents have one id, so their outcomes could not be told apart.
     #[error("the id {id:?} occurs twice: in {first} and in {second}")]
@@ -87,21 +98,26 @@ pub enum InputError {
     /// There is nothing to do.
     #[error("no documents in {0}")]
     Empty(String),
+    /// Not one of the documents can be used.
+    #[error("no document can be used: {0}")]
+    Unusable(String),
 }
 
 impl Inputs {
     /// Looks at everything that is named: files, folders (all files in them and below, hidden ones left out, sorted),
-    /// `-` for standard input. Files that end in `.jsonl` or `.ndjson` hold a document per line, others are one document.
+    /// patterns such as `docs/**/*.md`, `-` for standard input. Files that end in `.jsonl` or `.ndjson` hold a document
+    /// per line, those that end in `.csv` or `.tsv` one per row, others are one document.
     ///
     /// # Errors
     ///
-    /// The first mistake; nothing of the batch should be sent then.
-    pub fn scan(named: &[PathBuf], stdin: impl Read) -> Result<Self, InputError> {
-        let mut inputs = Self { sources: vec![], count: 0, has_texts: false, warnings: vec![], _spooled: None };
+    /// The first mistake that concerns more than one document; nothing of the batch should be sent then.
+    pub fn scan(named: &[PathBuf], stdin: impl Read, columns: Columns) -> Result<Self, InputError> {
+        let mut inputs =
+            Self { sources: vec![], columns, count: 0, has_texts: false, warnings: vec![], _spooled: None };
         let mut stdin = Some(stdin);
         for path in named {
             if path.as_os_str() != "-" {
-                inputs.add(path)?;
+                inputs.sources.extend(named::files(path)?.iter().map(|path| Source::file(path)));
             } else if let Some(stdin) = stdin.take() {
                 inputs
                     .spool(stdin)
@@ -112,7 +128,7 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// How many documents there are.
+    /// How many documents there are, those included that cannot be used.
     pub const fn count(&self) -> u64 {
         self.count
     }
@@ -122,63 +138,54 @@ impl Inputs {
         self.has_texts
     }
 
-    /// What is odd but can be used.
+    /// What is odd.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
     /// The documents, in their order, read as they are asked for.
-    pub fn documents(&self) -> impl Iterator<Item = Result<Document, InputError>> {
-        self.placed().map(|document| document.map(|(document, _)| document))
+    pub fn rows(&self) -> impl Iterator<Item = Result<Row, InputError>> {
+        self.placed().map(|placed| placed.map(|(_, placed)| placed.row))
     }
 
-    /// Each with its place.
-    fn placed(&self) -> impl Iterator<Item = Result<(Document, Place), InputError>> {
+    /// Each with the number of its file.
+    fn placed(&self) -> impl Iterator<Item = Result<(usize, Placed), InputError>> {
         let sources = self.sources.iter().enumerate();
-        sources.flat_map(|(source, file)| {
-            file.documents().map(move |document| document.map(|(document, line)| (document, Place { source, line })))
+        sources.flat_map(|(number, source)| {
+            source.rows(&self.columns).map(move |placed| placed.map(|placed| (number, placed)))
         })
     }
 
     /// A place in words.
-    fn said(&self, place: Place) -> String {
-        let name = &self.sources[place.source].name;
-        if place.line == 0 { name.clone() } else { format!("{name}, line {}", place.line) }
+    fn said(&self, source: usize, line: u64) -> String {
+        let name = &self.sources[source].name;
+        if line == 0 { name.clone() } else { format!("{name}, line {line}") }
     }
 
     /// The documents of these numbers have one id.
     fn duplicate(&self, first: u32, second: u32) -> InputError {
         let mut placed = self.placed().flatten();
-        let first_place = placed.nth(first as usize).map(|(_, place)| self.said(place));
+        let first_place = placed.nth(first as usize).map(|(source, placed)| self.said(source, placed.line));
         let second = placed.nth((second - first - 1) as usize);
-        let (id, second_place) = second.map(|(document, place)| (document.id, self.said(place))).unwrap_or_default();
+        let (id, second_place) = second
+            .map(|(source, placed)| (placed.row.id().to_string(), self.said(source, placed.line)))
+            .unwrap_or_default();
         InputError::DuplicateId { id, first: first_place.unwrap_or_default(), second: second_place }
     }
 
-    fn add(&mut self, path: &Path) -> Result<(), InputError> {
-        let name = path.display().to_string();
-        let unreadable = |source| InputError::Unreadable { name: name.clone(), source };
-        if !fs::metadata(path).map_err(unreadable)?.is_dir() {
-            self.sources.push(Source::file(path));
-            return Ok(());
-        }
-        let before = self.sources.len();
-        for entry in WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(is_visible) {
-            let entry = entry.map_err(|error| unreadable(error.into()))?;
-            if entry.path().is_file() {
-                self.sources.push(Source::file(entry.path()));
-            }
-        }
-        if self.sources.len() == before { Err(InputError::Empty(name)) } else { Ok(()) }
-    }
-
-    /// Standard input holds documents per line if it begins like JSON; else it is one document.
+    /// Standard input is a table if columns are named for it, holds documents per line if it begins like JSON, and is
+    /// one document else.
     fn spool(&mut self, mut stdin: impl Read) -> io::Result<()> {
         let mut file = NamedTempFile::new()?;
         io::copy(&mut stdin, &mut file)?;
         let mut reader = BufReader::new(File::open(file.path())?);
-        let begin = reader.fill_buf()?.trim_ascii_start();
-        let form = if begin.starts_with(b"{") { Form::Lines } else { Form::Text };
+        let begin = reader.fill_buf()?;
+        let begin = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(begin).trim_ascii_start();
+        let form = match begin.starts_with(b"{") {
+            true => Form::Lines,
+            false if self.columns != Columns::default() => Form::Table(b','),
+            false => Form::Text,
+        };
         self.sources.push(Source { name: "-".into(), path: file.path().into(), form });
         self._spooled = Some(file);
         Ok(())
@@ -186,11 +193,12 @@ impl Inputs {
 
     fn check(&mut self) -> Result<(), InputError> {
         let mut ids = vec![];
-        let (mut warnings, mut has_texts) = (vec![], false);
-        for (document, number) in self.documents().zip(0_u32..) {
-            let document = document?;
-            has_texts |= matches!(document.input, Input::Text(_));
-            ids.push((IdPrint::of(&document.id), number));
+        let (mut oddities, mut has_texts) = (Oddities::default(), false);
+        for (placed, number) in self.placed().zip(0_u32..) {
+            let (source, placed) = placed?;
+            has_texts |= matches!(placed.row, Row::Document(Document { input: Input::Text(_), .. }));
+            oddities.add(&placed, || self.said(source, placed.line));
+            ids.push((IdPrint::of(placed.row.id()), number));
         }
         let count = ids.len() as u64;
         ids.sort_unstable();
@@ -198,14 +206,10 @@ impl Inputs {
         if let Some([(_, first), (_, second)]) = twice.min_by_key(|pair| pair[1].1) {
             return Err(self.duplicate(*first, *second));
         }
-        for source in self.sources.iter().filter(|source| source.form == Form::Text) {
-            if !text::is_utf8(&source.path) {
-                warnings.push(format!("{} is not UTF-8; what cannot be read is replaced by U+FFFD", source.name));
-            }
+        if let Some(message) = oddities.of_all(count) {
+            return Err(InputError::Unusable(message));
         }
-        self.count = count;
-        self.warnings = warnings;
-        self.has_texts = has_texts;
+        (self.count, self.has_texts, self.warnings) = (count, has_texts, oddities.warnings());
         if self.count == 0 { Err(InputError::Empty("the input".into())) } else { Ok(()) }
     }
 }
@@ -213,26 +217,38 @@ impl Inputs {
 impl Source {
     fn file(path: &Path) -> Self {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        let has_lines = ["jsonl", "ndjson"].iter().any(|known| known.eq_ignore_ascii_case(extension));
-        let form = if has_lines { Form::Lines } else { Form::Text };
+        let form = match extension.to_ascii_lowercase().as_str() {
+            "jsonl" | "ndjson" => Form::Lines,
+            "csv" => Form::Table(b','),
+            "tsv" => Form::Table(b'\t'),
+            _ => Form::Text,
+        };
         Self { name: path.display().to_string(), path: path.into(), form }
     }
 
-    /// The documents, each with its line.
-    fn documents(&self) -> Box<dyn Iterator<Item = Result<(Document, u64), InputError>> + '_> {
+    /// The documents, each with its place.
+    fn rows<'a>(&'a self, columns: &Columns) -> Box<dyn Iterator<Item = Result<Placed, InputError>> + 'a> {
         let unreadable = |source| InputError::Unreadable { name: self.name.clone(), source };
-        match (self.form, File::open(&self.path)) {
-            (_, Err(error)) => Box::new([Err(unreadable(error))].into_iter()),
-            (Form::Text, Ok(file)) => {
-                let document = text::read(&self.name, file).map_err(unreadable);
-                Box::new([document.map(|document| (document, 0))].into_iter())
-            }
-            (Form::Lines, Ok(file)) => Box::new(lines::read(&self.name, BufReader::new(file))),
+        let file = match File::open(&self.path) {
+            Ok(file) => BufReader::new(file),
+            Err(error) => return Box::new([Err(unreadable(error))].into_iter()),
+        };
+        match self.form {
+            Form::Text => Box::new([text::read(&self.name, file).map_err(unreadable)].into_iter()),
+            Form::Lines => Box::new(lines::read(&self.name, file).map(move |placed| placed.map_err(unreadable))),
+            Form::Table(separator) => match table::read(&self.name, file, separator, columns) {
+                Ok(rows) => Box::new(rows.map(move |placed| placed.map_err(unreadable))),
+                Err(error) => Box::new([Err(error)].into_iter()),
+            },
         }
     }
 }
 
-/// The folder itself is taken even if it is hidden: it was named.
-fn is_visible(entry: &DirEntry) -> bool {
-    entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")
+/// Why a document is not kept.
+fn too_large() -> String {
+    format!("it is larger than {} MiB; nothing was sent", MOST_BYTES / 1024 / 1024)
 }
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+/// What one document may have. No model takes so much; a file without line ends must not fill the memory.
+const MOST_BYTES: usize = 64 * 1024 * 1024;

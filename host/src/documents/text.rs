@@ -1,21 +1,50 @@
 //! A file that is one document.
 
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
 
-use crate::contract::Document;
+use super::row::{Placed, Row};
+use super::{BYTE_ORDER_MARK, MOST_BYTES, too_large};
 
-/// The document; its id is the file's name as the user gave it. A byte order mark is dropped, and what is not UTF-8 is
-/// replaced.
-pub(super) fn read(name: &str, mut file: File) -> io::Result<Document> {
+/// The document; its id is the file's name as the user gave it. A byte order mark is dropped.
+pub(super) fn read(name: &str, file: impl Read) -> io::Result<Placed> {
     let mut bytes = vec![];
-    file.read_to_end(&mut bytes)?;
-    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok(Document::text(name, text.strip_prefix('\u{feff}').unwrap_or(&text)))
+    file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(Placed::new(name, 0, row(name, &bytes)))
 }
 
-/// Whether nothing has to be replaced.
-pub(super) fn is_utf8(path: &Path) -> bool {
-    std::fs::read(path).is_ok_and(|bytes| str::from_utf8(&bytes).is_ok())
+fn row(name: &str, bytes: &[u8]) -> Result<Row, (Option<String>, String)> {
+    if bytes.len() > MOST_BYTES {
+        return Err((None, too_large()));
+    }
+    match str::from_utf8(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)) {
+        Ok(text) => Row::text(name.into(), text.into()),
+        Err(_) => Err((None, "it is not UTF-8; nothing was sent".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Document;
+    use crate::documents::Unusable;
+
+    fn read_bytes(bytes: &[u8]) -> Row {
+        read("a.txt", bytes).unwrap().row
+    }
+
+    #[test]
+    fn a_mark_at_the_beginning_is_dropped_and_the_rest_is_kept_as_it_is() {
+        let text = "One\r\n\u{feff}\0two\u{2028}";
+        assert_eq!(read_bytes(format!("\u{feff}{text}").as_bytes()), Document::text("a.txt", text).into());
+    }
+
+    #[test]
+    fn what_is_no_text_is_not_sent() {
+        let message = |bytes| match read_bytes(bytes) {
+            Row::Unusable(Unusable { message, .. }) => message,
+            Row::Document(document) => panic!("{document:?}"),
+        };
+        assert_eq!(message(b"caf\xe9"), "a.txt: it is not UTF-8; nothing was sent");
+        assert_eq!(message(b" \n"), "a.txt: the document is empty; nothing was sent");
+    }
 }

@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::contract::Document;
-use crate::documents::{Fingerprint, IdPrint};
+use crate::documents::{Fingerprint, IdPrint, Row};
 
 /// The documents of earlier runs, by what their ids are known by: 24 bytes each, however long ids are.
 #[derive(Debug, Default)]
@@ -68,15 +67,14 @@ impl Past {
     }
 
     /// How this document fared.
-    pub fn before(&self, document: &Document) -> Before {
-        let Ok(index) = self.0.binary_search_by_key(&IdPrint::of(&document.id), |(id, _)| *id) else {
+    pub fn before(&self, row: &Row) -> Before {
+        let Ok(index) = self.0.binary_search_by_key(&IdPrint::of(row.id()), |(id, _)| *id) else {
             return Before::Never;
         };
-        match self.0[index].1 {
-            Ending::FAILED => Before::Failed,
-            known if known == Ending::ANSWERED || known == Ending::answered(Some(Fingerprint::of(document))) => {
-                Before::Answered
-            }
+        match (self.0[index].1, row.fingerprint()) {
+            (Ending::FAILED, _) => Before::Failed,
+            (Ending::ANSWERED, _) => Before::Answered,
+            (known, content) if content.is_some() && known == Ending::answered(content) => Before::Answered,
             _ => Before::Changed,
         }
     }
@@ -122,6 +120,7 @@ const POSTPONED: &str = "postponed";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::Document;
 
     const ANSWERED: &str = r#"{"custom_id":"a","response":{"status_code":200,"body":{}},"error":null}"#;
     const FAILED: &str =
@@ -132,7 +131,7 @@ mod tests {
         let mut past = Past::default();
         lines.iter().for_each(|line| past.add(line.as_bytes()).unwrap());
         past.settle();
-        past.before(&Document::text("a", "Text."))
+        past.before(&Document::text("a", "Text.").into())
     }
 
     #[test]

@@ -1,0 +1,136 @@
+//! What describes a batch, the same for `run` and `plan`: documents, endpoint, prompt, limits, retries.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use becalm::documents::{Columns, Inputs, Row};
+use becalm::outcomes::{Before, Past};
+use becalm::{Rate, Settings, Unit};
+
+use super::values::{milliseconds, rate, span};
+
+/// A batch.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Batch {
+    /// Text files, folders, patterns such as 'docs/**/*.md', CSV, JSONL of {"id","text"} or in OpenAI Batch form, or -
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Append one line per document here, and go on from it; standard output if absent
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Send what is missing or was put off, but not what failed before
+    #[arg(long)]
+    pub(crate) only_missing: bool,
+    /// Send a document again whose content changed since it was answered
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Column of a table (.csv, .tsv) with the documents' ids
+    #[arg(long, value_name = "NAME", default_value = "id", help_heading = "Tables")]
+    id_column: String,
+    /// Column with their texts
+    #[arg(long, value_name = "NAME", default_value = "text", help_heading = "Tables")]
+    text_column: String,
+    /// Where the endpoint is, up to and without /chat/completions
+    #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL", help_heading = "Endpoint")]
+    pub(crate) base_url: Option<String>,
+    /// The model, as the endpoint calls it; needed unless every document is a whole request
+    #[arg(long, value_name = "NAME", help_heading = "Endpoint")]
+    model: Option<String>,
+    /// System message [default: You are a document analyst.]
+    #[arg(long, value_name = "TEXT", help_heading = "Prompt")]
+    system: Option<String>,
+    /// User message; {text} stands for the document [default: Analyze this document: {text}]
+    #[arg(long, value_name = "TEMPLATE", help_heading = "Prompt")]
+    prompt: Option<String>,
+    /// Most tokens of an answer [default: 512]
+    #[arg(long, value_name = "N", help_heading = "Prompt")]
+    max_tokens: Option<u32>,
+    /// Requests on the wire at one time [default: 8]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_in_flight: Option<u32>,
+    /// A limit that is known, such as 10/60s, or 40000tokens/60s: learnt if absent; all hold if repeated
+    #[arg(long, value_name = "N/SPAN", value_parser = rate, help_heading = "Limits")]
+    limit: Vec<Rate>,
+    /// The same, per minute
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    rpm: Option<u64>,
+    /// Least time between two requests [default: 0]
+    #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Limits")]
+    pace: Option<Duration>,
+    /// Spread on top of a wait that the endpoint asked for [default: 2s]
+    #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Retries")]
+    jitter: Option<Duration>,
+    /// Tries of one document that may fail, the first included; refusals do not count [default: 5]
+    #[arg(long, value_name = "N", help_heading = "Retries")]
+    max_attempts: Option<u32>,
+    /// Longest wait for the next request; what would wait longer is postponed [default: 1h]
+    #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Retries")]
+    patience: Option<Duration>,
+    /// Fixed wait after a refusal without a hint [default: back-off]
+    #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Retries")]
+    fallback_wait: Option<Duration>,
+    /// Seed of jitter and back-off, for repeatable runs
+    #[arg(long, value_name = "N", help_heading = "Retries")]
+    seed: Option<u64>,
+}
+
+impl Batch {
+    /// Looks at all documents, and says what is odd about them.
+    pub(crate) fn scan(&self) -> Result<Inputs> {
+        let columns = Columns { id: self.id_column.clone(), text: self.text_column.clone() };
+        let inputs = Inputs::scan(&self.inputs, std::io::stdin(), columns)?;
+        if inputs.has_texts() && self.model.is_none() {
+            bail!("no model is named\nhint: name it with --model, as the endpoint calls it");
+        }
+        for warning in inputs.warnings() {
+            eprintln!("warning: {warning}");
+        }
+        Ok(inputs)
+    }
+
+    /// The rows that have to go, after what earlier runs brought home.
+    pub(crate) fn rows<'a>(
+        &'a self,
+        inputs: &'a Inputs,
+        past: &'a Past,
+    ) -> impl Iterator<Item = Result<Row, becalm::documents::InputError>> + 'a {
+        inputs.rows().filter(|row| !row.as_ref().is_ok_and(|known| self.skips(past.before(known))))
+    }
+
+    /// Whether a document that fared so before is not sent.
+    pub(crate) const fn skips(&self, before: Before) -> bool {
+        match before {
+            Before::Never => false,
+            Before::Answered => true,
+            Before::Changed => !self.force,
+            Before::Failed => self.only_missing,
+        }
+    }
+
+    /// The component's defaults, and what was set instead.
+    pub(crate) fn settings(&self, defaults: Settings, base_url: &str) -> Settings {
+        let mut settings = defaults;
+        settings.endpoint.base_url = base_url.into();
+        set(&mut settings.chat.model, self.model.clone());
+        set(&mut settings.chat.system_prompt, self.system.clone().map(Some));
+        set(&mut settings.chat.prompt_template, self.prompt.clone());
+        set(&mut settings.chat.max_tokens, self.max_tokens.map(Some));
+        set(&mut settings.limits.max_in_flight, self.max_in_flight);
+        let rpm = self.rpm.map(|amount| Rate { unit: Unit::Requests, amount, window: 60_000 });
+        settings.limits.rates = self.limit.iter().copied().chain(rpm).collect();
+        set(&mut settings.limits.pace, self.pace.map(milliseconds));
+        set(&mut settings.retry.jitter, self.jitter.map(milliseconds));
+        set(&mut settings.retry.max_attempts, self.max_attempts);
+        set(&mut settings.retry.patience, self.patience.map(milliseconds));
+        settings.retry.fallback_wait = self.fallback_wait.map(milliseconds);
+        settings.seed = self.seed;
+        settings
+    }
+}
+
+fn set<Value>(field: &mut Value, value: Option<Value>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}

@@ -1,0 +1,121 @@
+//! A document per row of a table (CSV, or TSV), with its id in one column and its text in another.
+
+use std::io::{self, Read};
+
+use csv::{ByteRecord, ReaderBuilder};
+
+use super::row::{Placed, Row};
+use super::{BYTE_ORDER_MARK, InputError, MOST_BYTES, too_large};
+
+/// What the columns are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns {
+    /// The one with the id.
+    pub id: String,
+    /// The one with the text.
+    pub text: String,
+}
+
+impl Default for Columns {
+    fn default() -> Self {
+        Self { id: "id".into(), text: "text".into() }
+    }
+}
+
+/// The documents, each with the line that its row begins on.
+///
+/// # Errors
+///
+/// If a column is not there.
+pub(super) fn read<'a, File: Read>(
+    name: &'a str,
+    file: File,
+    separator: u8,
+    columns: &Columns,
+) -> Result<impl Iterator<Item = io::Result<Placed>> + use<'a, File>, InputError> {
+    let mut reader = ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(file);
+    let unreadable = |error: csv::Error| InputError::Unreadable { name: name.into(), source: error.into() };
+    let header = reader.byte_headers().map_err(unreadable)?.clone();
+    let column = |column: &str| {
+        let is_it =
+            |known: &[u8]| known.strip_prefix(BYTE_ORDER_MARK).unwrap_or(known).trim_ascii() == column.as_bytes();
+        header.iter().position(is_it).ok_or_else(|| InputError::NoColumn {
+            name: name.into(),
+            column: column.into(),
+            columns: header.iter().map(|known| String::from_utf8_lossy(known).trim().to_string()).collect(),
+        })
+    };
+    let (id, text) = (column(&columns.id)?, column(&columns.text)?);
+    let mut record = ByteRecord::new();
+    Ok(std::iter::from_fn(move || {
+        let placed = match reader.read_byte_record(&mut record) {
+            Err(error) => Err(error.into()),
+            Ok(false) => return None,
+            Ok(true) => {
+                let line = record.position().map_or(0, csv::Position::line);
+                Ok(Placed::new(name, line, row(record.get(id), record.get(text))))
+            }
+        };
+        Some(placed)
+    }))
+}
+
+fn row(id: Option<&[u8]>, text: Option<&[u8]>) -> Result<Row, (Option<String>, String)> {
+    let id = id.and_then(|id| str::from_utf8(id).ok()).filter(|id| !id.is_empty()).map(String::from);
+    let Some(text) = text else { return Err((id, "the row has too few columns".into())) };
+    if text.len() > MOST_BYTES {
+        return Err((id, too_large()));
+    }
+    let Ok(text) = str::from_utf8(text) else { return Err((id, "the text is not UTF-8".into())) };
+    match id {
+        Some(id) => Row::text(id, text.into()),
+        None => Err((None, "the row has no id that can be read".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::documents::Unusable;
+
+    fn all(text: impl AsRef<[u8]>, columns: &Columns) -> Vec<(String, String)> {
+        let rows = read("in.csv", text.as_ref(), b',', columns).unwrap();
+        rows.map(|placed| match placed.unwrap().row {
+            Row::Document(document) => (document.id, "sent".into()),
+            Row::Unusable(Unusable { id, message }) => (id, message),
+        })
+        .collect()
+    }
+
+    fn pairs<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
+        pairs.map(|(id, what)| (id.into(), what.into())).to_vec()
+    }
+
+    #[test]
+    fn quotes_line_ends_and_a_byte_order_mark_are_understood() {
+        let text = "\u{feff}id,text\r\na,\"one, \"\"two\"\"\r\nthree\"\r\n\r\nb,four";
+        assert_eq!(all(text, &Columns::default()), pairs([("a", "sent"), ("b", "sent")]));
+        let columns = Columns { id: "Number".into(), text: "Body".into() };
+        assert_eq!(all("Body,x,Number\none,2,3\n", &columns), pairs([("3", "sent")]));
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_used_is_named_and_the_next_one_is_read() {
+        assert_eq!(
+            all(b"id,text\na\n,t\nb,caf\xe9\nc,\nd,t\n", &Columns::default()),
+            pairs([
+                ("a", "in.csv, line 2: the row has too few columns"),
+                ("in.csv:3", "in.csv, line 3: the row has no id that can be read"),
+                ("b", "in.csv, line 4: the text is not UTF-8"),
+                ("c", "in.csv, line 5: the document is empty; nothing was sent"),
+                ("d", "sent"),
+            ])
+        );
+    }
+
+    #[test]
+    fn a_column_that_is_not_there_is_named() {
+        let error = read("in.csv", "name,text\n".as_bytes(), b',', &Columns::default()).err().unwrap();
+        assert_eq!(error.to_string(), "in.csv has no column \"id\"; there are: name, text");
+    }
+}
