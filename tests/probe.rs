@@ -113,6 +113,15 @@ async fn what_may_go_better_next_time_is_told_from_what_will_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_hint_of_a_fault_is_shown_too() {
+    let (url, count) = canned("HTTP/1.1 500 No\r\nRetry-After: 7\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    let (code, found) = found(&url).await;
+    assert_eq!((code, &found["verdict"]), (Some(0), &json!("retry")), "{found}");
+    assert_eq!((&found["wait_ms"], &found["source"]), (&json!(7_000), &json!("retry-after")), "{found}");
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn no_answer_is_told() {
     let (code, found) = found("http://127.0.0.1:1/v1").await;
     assert_eq!(code, Some(4));

@@ -10,7 +10,7 @@ wasmtime::component::bindgen!({
 });
 
 pub use self::exports::becalm::batch::analyzer::{
-    Answer, Chat, Document, Endpoint, Event, Failure, FailureKind, Happening, Header, IgnoredHint, Input, Limit,
+    Answer, Chat, Document, Endpoint, Event, Failure, FailureKind, Fault, Happening, Header, IgnoredHint, Input, Limit,
     LimitSource, Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal, Report, Retry, Sent,
     Settings, SettingsError, Status, SubmitError, Timeouts, Unit, Usage, Verdict,
 };

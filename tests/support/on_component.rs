@@ -59,6 +59,10 @@ fn line(event: Event) -> Option<Line> {
             let detail = format!("{} {} {}", refused.status, refused.wait, refused.jitter);
             (format!("refused {} by {}", refused.id, refused.source), detail)
         }
+        Happening::Faulted(fault) => {
+            let detail = format!("{} {:?} {} {}", fault.message, fault.status, fault.wait, fault.jitter);
+            (format!("faulted {} by {}", fault.id, fault.source), detail)
+        }
         Happening::HintIgnored(hint) => (format!("ignored {}", hint.name), hint.value),
         Happening::Learnt(limit) => {
             let Rate { unit, amount, window } = limit.rate;

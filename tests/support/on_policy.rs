@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use becalm_policy::{
     About, Action, Delay, DocumentKey, Ending, Epoch, Machine, News, Now, Outcome, Rate, Reply, Settings, Tick,
-    TransportError, Unit,
+    TransportError, Trouble, Unit,
 };
 use bytes::Bytes;
 use http::Request;
@@ -127,6 +127,11 @@ impl Run {
                 let detail = format!("{} {} {}", refused.status, refused.wait.as_ms(), refused.jitter.as_ms());
                 (format!("refused {} by {}", self.documents[&refused.document].0, refused.source), detail)
             }
+            News::Faulted(trouble) => {
+                let Trouble { failure, wait, jitter, source, .. } = &trouble;
+                let detail = format!("{} {:?} {} {}", failure.message, failure.status, wait.as_ms(), jitter.as_ms());
+                (format!("faulted {} by {source}", self.documents[&trouble.document].0), detail)
+            }
             News::HintIgnored(hint) => (format!("ignored {}", hint.name), hint.value),
             News::Learnt(limit) => {
                 let Rate { unit, amount, window } = limit.rate;
@@ -150,7 +155,9 @@ async fn attempted(endpoint: Endpoint, url: String, body: String) -> Result<Repl
     // The component reads the head first, the body in its next turn; a timer of the same instant comes between.
     tokio::task::yield_now().await;
     if let Some(error) = error {
-        return Err(errors(&error).1);
+        // wasmtime tells a guest no more than this of an answer that is cut off.
+        let cut_off = answer.is_some().then_some(TransportError::ConnectionTerminated);
+        return Err(cut_off.unwrap_or_else(|| errors(&error).1));
     }
     let (parts, body) = answer.unwrap().into_parts();
     let fields = parts.headers.iter().map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())));

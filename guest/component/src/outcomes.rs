@@ -4,8 +4,8 @@ use becalm_policy as policy;
 use policy::{Delay, Now, Tick};
 
 use crate::exports::becalm::batch::analyzer::{
-    Answer, Failure, FailureKind, Header, IgnoredHint, Limit, LimitSource, Outcome, Pause, PauseReason, PostponeReason,
-    Postponement, Rate, Refusal, Unit, Usage, Verdict,
+    Answer, Failure, FailureKind, Fault, Header, IgnoredHint, Limit, LimitSource, Outcome, Pause, PauseReason,
+    PostponeReason, Postponement, Rate, Refusal, Unit, Usage, Verdict,
 };
 
 /// The outcome of a document that cannot be made into a request.
@@ -105,6 +105,17 @@ pub(crate) fn refusal(id: String, refusal: &policy::Refusal) -> Refusal {
         jitter: Delay::as_ms(refusal.jitter),
         source: refusal.source.into(),
         headers: headers.collect(),
+    }
+}
+
+pub(crate) fn fault(id: String, trouble: policy::Trouble) -> Fault {
+    Fault {
+        id,
+        status: trouble.failure.status,
+        message: trouble.failure.message,
+        wait: Delay::as_ms(trouble.wait),
+        jitter: Delay::as_ms(trouble.jitter),
+        source: trouble.source.into(),
     }
 }
 

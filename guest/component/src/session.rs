@@ -192,12 +192,14 @@ impl Session {
             News::Learnt(limit) => Happening::Learnt(outcomes::limit(limit)),
             News::HintIgnored(ignored) => Happening::HintIgnored(outcomes::ignored_hint(ignored)),
             News::Halted(failure) => Happening::Halted(outcomes::failure(failure)),
-            News::Refused(refusal) => {
-                let id = self.documents.get(&refusal.document).map_or_else(String::new, |(id, _)| id.clone());
-                Happening::Refused(outcomes::refusal(id, &refusal))
-            }
+            News::Refused(refusal) => Happening::Refused(outcomes::refusal(self.id(refusal.document), &refusal)),
+            News::Faulted(trouble) => Happening::Faulted(outcomes::fault(self.id(trouble.document), trouble)),
         };
         self.push(happening);
+    }
+
+    fn id(&self, document: DocumentKey) -> String {
+        self.documents.get(&document).map_or_else(String::new, |(id, _)| id.clone())
     }
 
     fn push(&mut self, what: Happening) {

@@ -13,7 +13,7 @@ mod time;
 pub use time::{Delay, Epoch, Now, Tick};
 
 mod machine;
-pub use machine::{Action, DocumentKey, Machine, News, Pause, PauseReason, Refusal, Tally};
+pub use machine::{Action, DocumentKey, Machine, News, Pause, PauseReason, Refusal, Tally, Trouble};
 
 mod gate;
 

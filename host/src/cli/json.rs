@@ -3,6 +3,7 @@
 use becalm::{Event, Failure, Happening, Header, LimitSource, PauseReason, Rate, Unit, Verdict};
 use serde_json::{Value, json};
 
+use super::stop::Reason;
 use super::summary::Summary;
 use super::values::milliseconds;
 
@@ -18,13 +19,14 @@ pub(crate) fn event(event: &Event) -> Value {
 pub(crate) fn summary(summary: &Summary) -> Value {
     let figures = summary.figures;
     let jitter = figures.jitter();
+    let spent = summary.spending.spent();
     json!({
         "event": "summary",
         "answered": figures.answered,
         "failed": figures.failed,
         "postponed": figures.postponed,
-        "answered_before": summary.skipped,
-        "failed_before": summary.given_up,
+        "answered_before": summary.earlier.answered,
+        "failed_before": summary.earlier.failed,
         "not_sent": summary.left,
         "refusals": figures.refusals(),
         "recovered": figures.recovered,
@@ -36,9 +38,22 @@ pub(crate) fn summary(summary: &Summary) -> Value {
         "bound_ms": milliseconds(summary.bound),
         "efficiency": summary.efficiency(),
         "limits": summary.limits.iter().map(|limit| self::limit(&limit.rate, limit.source)).collect::<Vec<_>>(),
+        "tokens_in": spent.input as u64,
+        "tokens_out": spent.output as u64,
+        "cost": summary.spending.has_prices().then(|| summary.spending.cost()),
+        "stopped": summary.stopped.map(reason),
         "halted": figures.halted.as_ref().map(failure),
         "until_epoch_ms": figures.until_epoch_ms,
     })
+}
+
+/// Why a batch ended early.
+pub(crate) const fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Asked => "asked",
+        Reason::Deadline => "deadline",
+        Reason::Budget => "budget",
+    }
 }
 
 fn happening(what: &Happening) -> (&'static str, Value) {
@@ -81,6 +96,17 @@ fn happening(what: &Happening) -> (&'static str, Value) {
                 "jitter_ms": refusal.jitter,
                 "source": refusal.source,
                 "headers": refusal.headers.iter().map(header).collect::<Vec<_>>(),
+            }),
+        ),
+        Happening::Faulted(fault) => (
+            "faulted",
+            json!({
+                "id": fault.id,
+                "status": fault.status,
+                "message": fault.message,
+                "wait_ms": fault.wait,
+                "jitter_ms": fault.jitter,
+                "source": fault.source,
             }),
         ),
         Happening::Sent(sent) => ("sent", json!({"id": sent.id, "attempt": sent.attempt, "in_flight": sent.in_flight})),

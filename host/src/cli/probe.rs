@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use becalm::{
-    Access, Document, FailureKind, Happening, Limit, LimitSource, Outcome, Pool, Refusal, Sandbox, Settings, Verdict,
+    Access, Document, Fault, Happening, Limit, LimitSource, Outcome, Pool, Refusal, Sandbox, Settings, Verdict,
 };
 use http::HeaderMap;
 use serde_json::{Value, json};
@@ -38,12 +38,16 @@ pub(crate) async fn probe(args: &Args) -> Result<Exit> {
     let once = Once::new(Pool::new(&settings.timeouts)?);
     let mut session = sandbox.open(settings, access, Arc::new(once.clone())).await?;
     session.submit(vec![Document::text("probe", "Say OK.")]).await?;
-    let mut refusal = None;
+    let (mut refusal, mut fault) = (None, None);
     let outcome = 'outcome: loop {
         for event in session.next(Duration::from_secs(1)).await? {
             match event.what {
                 Happening::Refused(refused) => {
                     refusal = Some(refused);
+                    session.stop().await?;
+                }
+                Happening::Faulted(faulted) => {
+                    fault = Some(faulted);
                     session.stop().await?;
                 }
                 Happening::Outcome(outcome) => break 'outcome outcome,
@@ -52,7 +56,7 @@ pub(crate) async fn probe(args: &Args) -> Result<Exit> {
         }
     };
     let limits = session.status().await?.limits;
-    let found = Found { seen: once.seen(), refusal, outcome, limits };
+    let found = Found { seen: once.seen(), refusal, fault, outcome, limits };
     if args.json {
         println!("{}", found.json());
     } else {
@@ -61,7 +65,8 @@ pub(crate) async fn probe(args: &Args) -> Result<Exit> {
     Ok(if found.seen.is_some() { Exit::Done } else { Exit::Halted })
 }
 
-/// One try, no waiting, no jitter: what is said is the endpoint's.
+/// No waiting and no jitter: what is said is the endpoint's. A second try would be allowed, so that the first is not said
+/// to be the last; it is not made.
 fn settings(defaults: Settings, args: &Args) -> Settings {
     let mut settings = defaults;
     settings.endpoint.base_url.clone_from(&args.base_url);
@@ -69,7 +74,7 @@ fn settings(defaults: Settings, args: &Args) -> Settings {
     settings.chat.system_prompt = None;
     settings.chat.prompt_template = "{text}".into();
     settings.chat.max_tokens = Some(16);
-    settings.retry.max_attempts = 1;
+    settings.retry.max_attempts = 2;
     (settings.retry.base, settings.retry.cap, settings.retry.jitter, settings.retry.patience) = (1, 1, 0, 1);
     settings
 }
@@ -78,6 +83,7 @@ fn settings(defaults: Settings, args: &Args) -> Settings {
 struct Found {
     seen: Option<Seen>,
     refusal: Option<Refusal>,
+    fault: Option<Fault>,
     outcome: Outcome,
     limits: Vec<Limit>,
 }
@@ -86,26 +92,27 @@ impl Found {
     fn verdict(&self) -> &'static str {
         match &self.outcome.verdict {
             _ if self.refusal.is_some() => "refused",
+            _ if self.fault.is_some() => "retry",
             Verdict::Answered(_) => "answered",
-            Verdict::Failed(failure) => match failure.kind {
-                FailureKind::ServerFault | FailureKind::UnusableAnswer | FailureKind::Unreachable => "retry",
-                _ => "final",
-            },
+            Verdict::Failed(_) => "final",
             Verdict::Postponed(_) => "retry",
         }
     }
 
     /// The endpoint's hint, in milliseconds, and where it stood; our own rules are none.
     fn hint(&self) -> Option<(u64, &str)> {
-        let refusal = self.refusal.as_ref()?;
-        let is_ours = OUR_OWN.contains(&refusal.source.as_str());
-        (!is_ours).then_some((refusal.wait - refusal.jitter, refusal.source.as_str()))
+        let of_refusal = self.refusal.as_ref().map(|refusal| (refusal.wait - refusal.jitter, refusal.source.as_str()));
+        let of_fault = || self.fault.as_ref().map(|fault| (fault.wait - fault.jitter, fault.source.as_str()));
+        of_refusal.or_else(of_fault).filter(|(_, source)| !OUR_OWN.contains(source))
     }
 
     fn message(&self) -> String {
+        if let Some(fault) = &self.fault {
+            return fault.message.clone();
+        }
         match &self.outcome.verdict {
             _ if self.refusal.is_some() => "the endpoint does not admit a request now; a run would wait".into(),
-            Verdict::Failed(failure) => failure.message.replace(" (after 1 attempts)", ""),
+            Verdict::Failed(failure) => failure.message.clone(),
             Verdict::Answered(answer) => answer.note.clone().unwrap_or_else(|| "all is well".into()),
             Verdict::Postponed(postponement) => postponement.message.clone(),
         }

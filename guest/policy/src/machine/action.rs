@@ -63,6 +63,8 @@ pub enum News {
     HintIgnored(IgnoredHint),
     /// A request was refused.
     Refused(Refusal),
+    /// A try ended in a fault; its document goes again.
+    Faulted(Trouble),
     /// A failure that would hit every document.
     Halted(Failure),
 }
@@ -106,4 +108,19 @@ pub struct Refusal {
     pub source: &'static str,
     /// All header fields of the refusal.
     pub headers: Headers,
+}
+
+/// A try that ended in a fault and is not its document's end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trouble {
+    /// Whose request.
+    pub document: DocumentKey,
+    /// What happened.
+    pub failure: Failure,
+    /// Its document waits for so long; jitter is part of it.
+    pub wait: Delay,
+    /// The part of it that is jitter.
+    pub jitter: Delay,
+    /// Where the wait comes from: a header, or our own back-off.
+    pub source: &'static str,
 }

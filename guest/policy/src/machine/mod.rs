@@ -11,7 +11,7 @@ use alloc::string::{String, ToString};
 
 use slab::Slab;
 
-pub use self::action::{Action, DocumentKey, News, Pause, PauseReason, Refusal};
+pub use self::action::{Action, DocumentKey, News, Pause, PauseReason, Refusal, Trouble};
 use self::progress::{Progress, State};
 use crate::allowance::Allowance;
 use crate::backoff::Backoff;

@@ -105,23 +105,28 @@ impl Machine {
                 Some(wait) if wait >= own => {
                     Wait { floor: wait.min(self.settings.cap), jitter: self.backoff.spread(), source: "probe" }
                 }
-                _ => Wait { floor: Delay::ZERO, jitter: own, source: "back-off" },
+                _ => Wait::back_off(own),
             },
-            (Some(_), _) => Wait { floor: Delay::ZERO, jitter: own, source: "back-off" },
+            (Some(_), _) => Wait::back_off(own),
         }
     }
 }
 
-/// A wait behind the gate.
+/// How long is waited, and why.
 #[derive(Clone, Copy)]
-struct Wait {
-    floor: Delay,
-    jitter: Delay,
-    source: &'static str,
+pub(super) struct Wait {
+    pub(super) floor: Delay,
+    pub(super) jitter: Delay,
+    pub(super) source: &'static str,
 }
 
 impl Wait {
-    fn total(self) -> Delay {
+    /// Ours, all of it jitter.
+    pub(super) const fn back_off(jitter: Delay) -> Self {
+        Self { floor: Delay::ZERO, jitter, source: "back-off" }
+    }
+
+    pub(super) fn total(self) -> Delay {
         self.floor + self.jitter
     }
 }

@@ -3,9 +3,9 @@
 use alloc::format;
 
 use super::Machine;
-use super::action::{Action, DocumentKey, News};
+use super::action::{Action, DocumentKey, News, Trouble};
 use super::progress::{Flight, State};
-use super::refusals::Refused;
+use super::refusals::{Refused, Wait};
 use crate::hints::{Hint, Hints};
 use crate::outcome::{Answer, Ending, Failure, FailureKind, PostponeReason};
 use crate::reply::Reply;
@@ -120,32 +120,40 @@ impl Machine {
             let message = format!("{} (after {faults} attempts)", failure.message);
             return self.fail(document, Failure { message, ..failure });
         }
-        if is_outage {
-            self.lose(document, flight, now);
+        let wait = if is_outage {
+            self.lose(document, flight, now)
         } else {
             self.gate.missed(flight.wave);
-            self.back_off(document, hint, now);
+            self.back_off(document, hint, now)
+        };
+        let Wait { jitter, source, .. } = wait;
+        let trouble = Trouble { document, failure, wait: wait.total(), jitter, source };
+        self.decided.push_back(Action::Tell(News::Faulted(trouble)));
+        if is_outage {
+            self.give_up_if_fruitless(now);
         }
     }
 
     /// This document waits, the others go on.
-    fn back_off(&mut self, document: DocumentKey, hint: Option<Hint>, now: Tick) {
+    fn back_off(&mut self, document: DocumentKey, hint: Option<Hint>, now: Tick) -> Wait {
         let misses = self.documents[document.0].faults + self.documents[document.0].cold_starts;
-        let own = self.backoff.full_jitter(misses.saturating_sub(1));
-        let hinted = hint.map_or(Delay::ZERO, |hint| hint.wait + self.backoff.spread());
-        let until = now + own.max(hinted);
+        let own = Wait::back_off(self.backoff.full_jitter(misses.saturating_sub(1)));
+        let hinted = hint.map(|hint| Wait { floor: hint.wait, jitter: self.backoff.spread(), source: hint.source });
+        let wait = hinted.filter(|hinted| hinted.total() >= own.total()).unwrap_or(own);
+        let until = now + wait.total();
         self.documents[document.0].state = State::BackingOff { until, since: now };
         self.backing_off.insert((until, document));
+        wait
     }
 
     /// The endpoint cannot be reached: all wait, else every document would only run into the same wall.
-    fn lose(&mut self, document: DocumentKey, flight: Flight, now: Tick) {
+    fn lose(&mut self, document: DocumentKey, flight: Flight, now: Tick) -> Wait {
         if self.gate.is_news(flight.wave) {
             let wait = self.backoff.full_jitter(self.gate.streak());
             self.gate.lose(now, wait);
         }
         self.queue_again(document, now);
-        self.give_up_if_fruitless(now);
+        Wait::back_off(self.gate.opens_at().map_or(Delay::ZERO, |opens| opens.since(now)))
     }
 
     /// The document goes again as soon as gate and limits let it, before those that were never sent.
