@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use becalm::documents::{Columns, Inputs, Row};
-use becalm::outcomes::{Before, Past};
+use becalm::documents::{Columns, InputError, Inputs, Row};
+use becalm::outcomes::{Before, Past, Prices, Spending};
 use becalm::{Rate, Settings, Unit};
 
-use super::values::{milliseconds, rate, span};
+use super::values::{milliseconds, price, rate, span};
 
 /// A batch.
 #[derive(Debug, clap::Args)]
@@ -46,6 +46,18 @@ pub(crate) struct Batch {
     /// Most tokens of an answer [default: 512]
     #[arg(long, value_name = "N", help_heading = "Prompt")]
     max_tokens: Option<u32>,
+    /// What a million tokens of prompts cost, in your currency
+    #[arg(long, value_name = "PRICE", value_parser = price, help_heading = "Spending")]
+    price_in: Option<f64>,
+    /// What a million tokens of answers cost
+    #[arg(long, value_name = "PRICE", value_parser = price, help_heading = "Spending")]
+    price_out: Option<f64>,
+    /// Stop before more than that may be spent; needs both prices
+    #[arg(long, value_name = "AMOUNT", value_parser = price, help_heading = "Spending")]
+    budget: Option<f64>,
+    /// Be over after so long, such as 2h: sending stops a little earlier, so that requests on the wire can end
+    #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Spending")]
+    pub(crate) deadline: Option<Duration>,
     /// Requests on the wire at one time [default: 8]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_in_flight: Option<u32>,
@@ -94,12 +106,43 @@ impl Batch {
         &'a self,
         inputs: &'a Inputs,
         past: &'a Past,
-    ) -> impl Iterator<Item = Result<Row, becalm::documents::InputError>> + 'a {
+    ) -> impl Iterator<Item = Result<Row, InputError>> + 'a {
         inputs.rows().filter(|row| !row.as_ref().is_ok_and(|known| self.skips(past.before(known))))
     }
 
+    /// What earlier runs brought home of these documents.
+    pub(crate) fn earlier(&self, inputs: &Inputs, past: &Past) -> Earlier {
+        let mut earlier = Earlier::default();
+        // Without a past there is nothing to compare the input with, and it need not be read once more.
+        let known = (!past.is_empty()).then(|| inputs.rows().flatten());
+        for row in known.into_iter().flatten() {
+            let before = past.before(&row);
+            let is_skipped = u64::from(self.skips(before));
+            *if before == Before::Failed { &mut earlier.failed } else { &mut earlier.answered } += is_skipped;
+            if before == Before::Changed {
+                earlier.changed += 1;
+                earlier.first_changed.get_or_insert_with(|| row.id().to_string());
+            }
+        }
+        if let Some(first) = &earlier.first_changed {
+            let advice = if self.force { "sent again" } else { "not sent again; --force sends them" };
+            eprintln!("warning: {} answered documents have changed since, such as {first}: {advice}", earlier.changed);
+        }
+        earlier
+    }
+
+    /// Tokens and money, to be counted from now on.
+    pub(crate) fn spending(&self, settings: &Settings) -> Result<Spending> {
+        let prices = match (self.price_in, self.price_out) {
+            (Some(input), Some(output)) => Some(Prices { input, output }),
+            (None, None) if self.budget.is_none() => None,
+            _ => bail!("both prices are needed\nhint: name them with --price-in and --price-out, per million tokens"),
+        };
+        Ok(Spending::new(&settings.chat, prices, self.budget))
+    }
+
     /// Whether a document that fared so before is not sent.
-    pub(crate) const fn skips(&self, before: Before) -> bool {
+    const fn skips(&self, before: Before) -> bool {
         match before {
             Before::Never => false,
             Before::Answered => true,
@@ -127,6 +170,18 @@ impl Batch {
         settings.seed = self.seed;
         settings
     }
+}
+
+/// What earlier runs brought home.
+#[derive(Debug, Default)]
+pub(crate) struct Earlier {
+    /// Answered, and not sent again.
+    pub(crate) answered: u64,
+    /// Failed, and left at that.
+    pub(crate) failed: u64,
+    /// Answered with another content.
+    changed: u64,
+    first_changed: Option<String>,
 }
 
 fn set<Value>(field: &mut Value, value: Option<Value>) {

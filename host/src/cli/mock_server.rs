@@ -74,6 +74,8 @@ pub(crate) async fn serve(args: &Args) -> Result<Exit> {
         subwindow: args.subwindow,
         tokens: args.tokens,
         tokens_settled: args.tokens_settled,
+        also: vec![],
+        full_answers: false,
         hint_counts_refused: args.hint_counts_refused,
         delay: args.delay,
         latency: args.latency,

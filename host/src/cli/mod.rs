@@ -10,6 +10,7 @@ mod manual;
 mod mock_server;
 mod naive;
 mod once;
+mod plan;
 mod probe;
 mod progress;
 mod run;
@@ -17,9 +18,13 @@ mod stop;
 mod summary;
 mod values;
 
+use std::future::Future;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
+
+use self::exit::Exit;
 
 /// Brings a batch of prompts home through a rate limit.
 #[derive(Debug, Parser)]
@@ -33,6 +38,8 @@ struct Cli {
 enum Command {
     /// Send a batch of documents and bring every one home
     Run(Box<run::Args>),
+    /// Foretell how a run goes: when it ends, what it waits for, what it takes
+    Plan(Box<plan::Args>),
     /// Show the difference on a rate-limited server of its own: the usual retries, then becalm
     Demo(demo::Args),
     /// Run a rate-limited chat-completion server on this machine
@@ -48,23 +55,26 @@ enum Command {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let ended = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
-        runtime.block_on(async {
-            match cli.command {
-                Command::Run(args) => run::run(&args).await,
-                Command::Demo(args) => demo::demo(&args).await,
-                Command::MockServer(args) => mock_server::serve(&args).await,
-                Command::Probe(args) => probe::probe(&args).await,
-                Command::Component(args) => component::component(&args),
-                Command::Completions(args) => Ok(manual::completions(&args, Cli::command())),
-                Command::Man(_) => manual::manual(Cli::command()),
-            }
-        })
-    });
-    match ended {
+    match carry_out(Cli::parse().command) {
         Ok(exit) => exit.into(),
         Err(error) => exit::report(&error).into(),
     }
+}
+
+fn carry_out(command: Command) -> Result<Exit> {
+    match command {
+        Command::Run(args) if args.is_dry() => run::dry_run(&args),
+        Command::Run(args) => in_real_time(run::run(&args)),
+        Command::Plan(args) => plan::plan(&args),
+        Command::Demo(args) => in_real_time(demo::demo(&args)),
+        Command::MockServer(args) => in_real_time(mock_server::serve(&args)),
+        Command::Probe(args) => in_real_time(probe::probe(&args)),
+        Command::Component(args) => component::component(&args),
+        Command::Completions(args) => Ok(manual::completions(&args, Cli::command())),
+        Command::Man(_) => manual::manual(Cli::command()),
+    }
+}
+
+fn in_real_time(command: impl Future<Output = Result<Exit>>) -> Result<Exit> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(command)
 }

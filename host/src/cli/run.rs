@@ -6,15 +6,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use becalm::documents::{Fingerprint, Inputs};
-use becalm::outcomes::{Before, Figures, Journal, bound};
-use becalm::{Access, Document, Event, Happening, Limit, Metered, Pool, Sandbox, Status};
+use becalm::outcomes::{Figures, Journal, Spending, bound};
+use becalm::{Access, Document, Event, Happening, Limit, Metered, Pool, Sandbox, Settings, Status};
 
-use super::args;
+use super::args::{self, Earlier};
 use super::drive::{MOMENT, Watcher, drive};
 use super::exit::{BrokenOff, Exit};
 use super::json;
+use super::plan::{self, Assumed};
 use super::progress::Progress;
-use super::stop::Stop;
+use super::stop::{Reason, Stop};
 use super::summary::Summary;
 use super::values::span;
 
@@ -29,9 +30,22 @@ pub(crate) struct Args {
     /// After Ctrl-C or SIGTERM, how long requests on the wire may take to end
     #[arg(long, value_name = "SPAN", default_value = "30s", value_parser = span)]
     grace: Duration,
+    /// Send nothing; foretell how the run goes, as `becalm plan` does
+    #[arg(long)]
+    dry_run: bool,
     /// Events and figures as JSON, a line each, on standard error
     #[arg(long)]
     json: bool,
+}
+
+impl Args {
+    pub(crate) const fn is_dry(&self) -> bool {
+        self.dry_run
+    }
+}
+
+pub(crate) fn dry_run(args: &Args) -> Result<Exit> {
+    plan::foretell(&args.batch, &Assumed::default(), args.json)
 }
 
 pub(crate) async fn run(args: &Args) -> Result<Exit> {
@@ -47,20 +61,21 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
     let sender = Metered::new(Pool::new(&settings.timeouts)?);
     let mut session = sandbox.open(settings.clone(), access, Arc::clone(&sender) as _).await?;
     // The last thing that can go wrong before anything is sent: until here no file was touched.
-    let mut batch = Batch::new(args, &inputs)?;
+    let mut batch = Batch::new(args, &inputs, &settings)?;
 
     let started = Instant::now();
     let past = batch.journal.past();
     let rows = args.batch.rows(&inputs, &past);
-    let driven = drive(&mut session, rows, &Stop::on_signals(args.grace)?, MOMENT, &mut batch).await;
+    let stop = Stop::on_signals(args.grace)?.with_deadline(args.batch.deadline);
+    let driven = drive(&mut session, rows, &stop, MOMENT, &mut batch).await;
     batch.progress.finish();
     batch.journal.sync().context("cannot write the results").map_err(BrokenOff)?;
-    driven.map_err(BrokenOff)?;
+    let stopped = driven.map_err(BrokenOff)?;
 
     let limits = session.status().await?.limits;
     let rates = limits.iter().map(|limit| limit.rate).collect::<Vec<_>>();
     let bound = bound(batch.figures.answered, &rates, settings.limits.max_in_flight, sender.latency());
-    Ok(batch.end(started.elapsed(), bound, &limits))
+    Ok(batch.end(started.elapsed(), bound, &limits, stopped))
 }
 
 /// A batch on its way to the journal.
@@ -70,16 +85,15 @@ struct Batch {
     progress: Progress,
     is_json: bool,
     count: u64,
-    /// Answered by an earlier run.
-    skipped: u64,
-    /// Failed in an earlier run, and left at that.
-    given_up: u64,
+    earlier: Earlier,
+    spending: Spending,
     /// What the documents contain that have no outcome yet.
     contents: HashMap<String, Fingerprint>,
 }
 
 impl Batch {
-    fn new(args: &Args, inputs: &Inputs) -> Result<Self> {
+    fn new(args: &Args, inputs: &Inputs, settings: &Settings) -> Result<Self> {
+        let spending = args.batch.spending(settings)?;
         let journal = args.batch.output.as_deref().map_or_else(|| Ok(Journal::stdout()), Journal::open)?;
         if journal.torn_bytes() > 0 {
             eprintln!(
@@ -87,41 +101,27 @@ impl Batch {
                 journal.torn_bytes()
             );
         }
-        let past = journal.past();
-        let (mut skipped, mut given_up, mut changed) = (0, 0, vec![]);
-        // Without a past there is nothing to compare the input with, and it need not be read once more.
-        let known = (!past.is_empty()).then(|| inputs.rows().flatten());
-        for row in known.into_iter().flatten() {
-            let before = past.before(&row);
-            let is_skipped = u64::from(args.batch.skips(before));
-            *if before == Before::Failed { &mut given_up } else { &mut skipped } += is_skipped;
-            if before == Before::Changed {
-                changed.push(row.id().to_string());
-            }
-        }
-        if let Some(first) = changed.first() {
-            let count = changed.len();
-            let advice = if args.batch.force { "sent again" } else { "not sent again; --force sends them" };
-            eprintln!("warning: {count} answered documents have changed since, such as {first}: {advice}");
-        }
-        let progress = if args.json { Progress::hidden() } else { Progress::new(inputs.count(), skipped + given_up) };
+        let earlier = args.batch.earlier(inputs, &journal.past());
+        let done = earlier.answered + earlier.failed;
+        let progress = if args.json { Progress::hidden() } else { Progress::new(inputs.count(), done) };
         Ok(Self {
             journal,
             figures: Figures::default(),
             progress,
             is_json: args.json,
             count: inputs.count(),
-            skipped,
-            given_up,
+            earlier,
+            spending,
             contents: HashMap::new(),
         })
     }
 
     /// Says what it came to.
-    fn end(&self, elapsed: Duration, bound: Duration, limits: &[Limit]) -> Exit {
-        let figures = &self.figures;
-        let left = self.count - self.skipped - self.given_up - figures.answered - figures.failed - figures.postponed;
-        let summary = Summary { figures, elapsed, bound, limits, skipped: self.skipped, given_up: self.given_up, left };
+    fn end(&self, elapsed: Duration, bound: Duration, limits: &[Limit], stopped: Option<Reason>) -> Exit {
+        let Self { figures, earlier, spending, .. } = self;
+        let ended = earlier.answered + earlier.failed + figures.answered + figures.failed + figures.postponed;
+        let left = self.count - ended;
+        let summary = Summary { figures, earlier, spending, elapsed, bound, limits, left, stopped };
         if self.is_json {
             eprintln!("{}", json::summary(&summary));
         } else {
@@ -130,19 +130,25 @@ impl Batch {
         match figures {
             Figures { halted: Some(_), .. } => Exit::Halted,
             Figures { postponed, .. } if postponed + left > 0 => Exit::Unfinished,
-            Figures { failed, .. } if failed + self.given_up > 0 => Exit::SomeFailed,
+            Figures { failed, .. } if failed + earlier.failed > 0 => Exit::SomeFailed,
             _ => Exit::Done,
         }
     }
 }
 
 impl Watcher for Batch {
+    fn admits(&mut self, document: &Document) -> bool {
+        self.spending.admits(document)
+    }
+
     fn submitting(&mut self, document: &Document) {
+        self.spending.open(document);
         self.contents.insert(document.id.clone(), Fingerprint::of(document));
     }
 
     fn event(&mut self, event: &Event) -> Result<()> {
         self.figures.add(event);
+        self.spending.add(event);
         if self.is_json {
             eprintln!("{}", json::event(event));
         }
@@ -164,5 +170,9 @@ impl Watcher for Batch {
     fn tick(&mut self, status: &Status) -> Result<()> {
         self.progress.show(status);
         self.journal.sync_now_and_then().context("cannot write the results")
+    }
+
+    fn objection(&self) -> Option<Reason> {
+        self.spending.is_at_risk().then_some(Reason::Budget)
     }
 }

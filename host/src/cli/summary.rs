@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use becalm::outcomes::Figures;
+use becalm::outcomes::{Figures, Spending};
 use becalm::{Limit, LimitSource};
 
-use super::values::{in_words, limit_value, local_time, rate_in_words};
+use super::args::Earlier;
+use super::stop::Reason;
+use super::values::{count_in_words, in_words, limit_value, local_time, money, rate_in_words};
 
 /// A run that is over.
 pub(crate) struct Summary<'a> {
@@ -14,12 +16,12 @@ pub(crate) struct Summary<'a> {
     pub(crate) bound: Duration,
     /// All limits that were known at the end.
     pub(crate) limits: &'a [Limit],
-    /// Answered by an earlier run.
-    pub(crate) skipped: u64,
-    /// Failed in an earlier run, and left at that.
-    pub(crate) given_up: u64,
+    pub(crate) earlier: &'a Earlier,
+    pub(crate) spending: &'a Spending,
     /// Never submitted, because the batch ended early.
     pub(crate) left: u64,
+    /// Why it ended early, if it did.
+    pub(crate) stopped: Option<Reason>,
 }
 
 impl Summary<'_> {
@@ -41,6 +43,7 @@ impl Summary<'_> {
             ));
         }
         lines.extend(self.refusals());
+        lines.extend(tokens(self.spending));
         lines.extend(self.learnt());
         let told = self.figures.halted.as_ref().map(|failure| failure.kind);
         let failures = self.figures.failures.iter().filter(|failure| Some(failure.kind) != told);
@@ -51,6 +54,7 @@ impl Summary<'_> {
                 .iter()
                 .map(|failure| format!("stopped   every request would fail: {}", failure.message)),
         );
+        lines.extend(self.stopped.map(|reason| format!("stopped   {}", self.why(reason))));
         lines.extend(self.going_on());
         lines
     }
@@ -63,9 +67,11 @@ impl Summary<'_> {
     fn counts(&self) -> String {
         let Figures { answered, failed, postponed, .. } = self.figures;
         let mut line = format!("documents {answered} answered, {failed} failed, {postponed} postponed");
-        for (count, name) in
-            [(self.skipped, "answered before"), (self.given_up, "failed before"), (self.left, "not sent")]
-        {
+        for (count, name) in [
+            (self.earlier.answered, "answered before"),
+            (self.earlier.failed, "failed before"),
+            (self.left, "not sent"),
+        ] {
             if count > 0 {
                 line += &format!(", {count} {name}");
             }
@@ -99,6 +105,17 @@ impl Summary<'_> {
         })
     }
 
+    const fn why(&self, reason: Reason) -> &'static str {
+        match reason {
+            Reason::Asked => "as was asked",
+            Reason::Deadline => "the deadline leaves no time for more",
+            Reason::Budget if self.figures.answered + self.figures.failed == 0 => {
+                "the budget is too small for one document, if it is as long as it may be"
+            }
+            Reason::Budget => "the budget might be passed with one document more",
+        }
+    }
+
     fn going_on(&self) -> Option<String> {
         if self.unfinished() == 0 {
             return None;
@@ -106,4 +123,13 @@ impl Summary<'_> {
         let until = self.figures.until_epoch_ms.and_then(|at| local_time(at, " after %Y-%m-%d %H:%M:%S"));
         Some(format!("to go on  run the same command again{}", until.unwrap_or_default()))
     }
+}
+
+/// Tokens and money so far.
+pub(crate) fn tokens(spending: &Spending) -> Option<String> {
+    let spent = spending.spent();
+    let count = |tokens: f64| count_in_words(tokens as u64);
+    let cost = if spending.has_prices() { format!("; cost {}", money(spending.cost())) } else { String::new() };
+    let is_any = spent.input + spent.output > 0.0;
+    is_any.then(|| format!("tokens    {} in, {} out{cost}", count(spent.input), count(spent.output)))
 }

@@ -37,6 +37,24 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     Ok(Rate { unit, amount, window: milliseconds(span(window.trim()).map_err(|_| wrong())?) })
 }
 
+/// An amount of money.
+pub(crate) fn price(text: &str) -> Result<f64, String> {
+    let price = text.parse::<f64>().ok().filter(|price| price.is_finite() && *price >= 0.0);
+    price.ok_or_else(|| "an amount is needed, such as 0.15 or 2".into())
+}
+
+/// A count, with a comma after every three digits.
+pub(crate) fn count_in_words(count: u64) -> String {
+    let digits = count.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group).into_owned());
+    groups.collect::<Vec<_>>().join(",")
+}
+
+/// Money: four digits behind the point where there is little of it.
+pub(crate) fn money(amount: f64) -> String {
+    if amount < 1.0 { format!("{amount:.4}") } else { format!("{amount:.2}") }
+}
+
 /// Milliseconds, as the contract counts time.
 pub(crate) fn milliseconds(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
@@ -114,6 +132,14 @@ mod tests {
         assert_eq!(spread("0..300ms"), Ok(Spread::between(least, most)));
         assert_eq!(spread("300ms"), Ok(Spread::exactly(most)));
         assert!(spread("300ms..0").is_err());
+    }
+
+    #[test]
+    fn counts_and_money_are_said() {
+        let said = [0, 999, 1_000, 1_234_567].map(count_in_words);
+        assert_eq!(said, ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([0.01234, 12.3456].map(money), ["0.0123", "12.35"]);
+        assert!(price("-1").is_err() && price("NaN").is_err() && price("cheap").is_err());
     }
 
     #[test]

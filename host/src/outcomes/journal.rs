@@ -138,27 +138,44 @@ impl Journal {
 
     fn recover(&mut self, path: &Path) -> Result<(), JournalError> {
         let Destination::File(file) = &mut self.to else { return Ok(()) };
-        let unusable = |source| JournalError::Unusable { path: path.into(), source };
-        let mut reader = BufReader::new(&*file);
-        let (mut line, mut whole, mut bytes) = (0, 0, vec![]);
-        let mut past = Past::default();
-        loop {
-            bytes.clear();
-            let length = reader.read_until(b'\n', &mut bytes).map_err(unusable)? as u64;
-            if !bytes.ends_with(b"\n") {
-                self.torn_bytes = length;
-                break;
-            }
-            line += 1;
-            whole += length;
-            past.add(&bytes).map_err(|_| JournalError::Foreign { path: path.into(), line })?;
+        let (past, whole, torn) = read(file, path)?;
+        if torn > 0 {
+            file.set_len(whole).map_err(|source| JournalError::Unusable { path: path.into(), source })?;
         }
-        if self.torn_bytes > 0 {
-            file.set_len(whole).map_err(unusable)?;
-        }
-        past.settle();
-        self.past = Arc::new(past);
+        (self.past, self.torn_bytes) = (Arc::new(past), torn);
         Ok(())
+    }
+}
+
+/// What a file says of earlier runs, without a lock and without a change; nothing where there is no such file.
+///
+/// # Errors
+///
+/// If it cannot be read, or holds something else.
+pub fn past(path: &Path) -> Result<Past, JournalError> {
+    match File::open(path) {
+        Ok(file) => read(&file, path).map(|(past, ..)| past),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Past::default()),
+        Err(source) => Err(JournalError::Unusable { path: path.into(), source }),
+    }
+}
+
+/// What it says, how many bytes of it are whole lines, and how many are a torn one.
+fn read(file: &File, path: &Path) -> Result<(Past, u64, u64), JournalError> {
+    let mut reader = BufReader::new(file);
+    let (mut line, mut whole, mut bytes) = (0, 0, vec![]);
+    let mut past = Past::default();
+    loop {
+        bytes.clear();
+        let length = reader.read_until(b'\n', &mut bytes);
+        let length = length.map_err(|source| JournalError::Unusable { path: path.into(), source })? as u64;
+        if !bytes.ends_with(b"\n") {
+            past.settle();
+            return Ok((past, whole, length));
+        }
+        line += 1;
+        whole += length;
+        past.add(&bytes).map_err(|_| JournalError::Foreign { path: path.into(), line })?;
     }
 }
 

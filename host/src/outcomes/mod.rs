@@ -6,9 +6,11 @@ mod figures;
 mod journal;
 mod line;
 mod past;
+mod spending;
 
 pub use self::bound::bound;
 pub use self::figures::{Figures, percentile};
-pub use self::journal::{Journal, JournalError};
+pub use self::journal::{Journal, JournalError, past};
 pub use self::line::line;
 pub use self::past::{Before, Past};
+pub use self::spending::{Prices, Spending, Tokens};

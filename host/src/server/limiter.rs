@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::window::Window;
 use super::{Kind, Model};
+use crate::contract::Unit;
 
 /// What a limiter says to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +28,28 @@ pub(super) struct Budget {
 
 #[derive(Debug)]
 pub(super) enum Limiter {
-    Rolling { requests: Window, tokens: Option<Window>, refused_count: bool, hint_counts_refused: bool },
-    Fixed { amount: u64, window_ms: u64, window: u64, used: u64 },
-    Crowd { amount: u64 },
-    Bucket { amount: u64, window_ms: u64, level: u64, at_ms: u64 },
+    Rolling {
+        requests: Window,
+        tokens: Option<Window>,
+        also: Vec<(Unit, Window)>,
+        refused_count: bool,
+        hint_counts_refused: bool,
+    },
+    Fixed {
+        amount: u64,
+        window_ms: u64,
+        window: u64,
+        used: u64,
+    },
+    Crowd {
+        amount: u64,
+    },
+    Bucket {
+        amount: u64,
+        window_ms: u64,
+        level: u64,
+        at_ms: u64,
+    },
     Unlimited,
 }
 
@@ -40,6 +59,7 @@ impl Limiter {
         let rolling = |refused_count| Self::Rolling {
             requests: Window::new(amount, window_ms),
             tokens: model.tokens.map(|tokens| Window::new(tokens, window_ms)),
+            also: model.also.iter().map(|rate| (rate.unit, Window::new(rate.amount, rate.window))).collect(),
             refused_count,
             hint_counts_refused: model.hint_counts_refused,
         };
@@ -57,10 +77,12 @@ impl Limiter {
     /// A request for so many tokens arrives while so many are being answered.
     pub(super) fn arrive(&mut self, now_ms: u64, tokens: u64, in_flight: u64) -> Decision {
         match self {
-            Self::Rolling { requests, tokens: budget, refused_count, hint_counts_refused } => {
+            Self::Rolling { requests, tokens: budget, also, refused_count, hint_counts_refused } => {
+                let has_tokens = budget.is_some();
                 let mut windows = vec![(requests, 1)];
                 windows.extend(budget.as_mut().map(|window| (window, tokens)));
-                rolling(&mut windows, *refused_count, *hint_counts_refused, now_ms)
+                windows.extend(also.iter_mut().map(|(unit, window)| (window, cost(*unit, tokens))));
+                rolling(&mut windows, *refused_count, *hint_counts_refused, has_tokens, now_ms)
             }
             Self::Bucket { amount, window_ms, level, at_ms } => {
                 let refilled = (now_ms - *at_ms).saturating_mul(*amount);
@@ -85,6 +107,7 @@ impl Limiter {
             Self::Unlimited => decision(None, u64::MAX, u64::MAX, 0),
         }
     }
+
     /// A request that arrived then took fewer tokens than were reserved for it.
     pub(super) fn settle(&mut self, at_ms: u64, reserved: u64, taken: u64) {
         if let Self::Rolling { tokens: Some(window), .. } = self {
@@ -95,13 +118,14 @@ impl Limiter {
     /// When a request for so many tokens would be admitted, that instant or later; nothing if never.
     pub(super) fn has_room_at(&mut self, now_ms: u64, tokens: u64) -> Option<u64> {
         let wait = match self {
-            Self::Rolling { requests, tokens: budget, .. } => {
-                requests.advance(now_ms);
-                let requests = requests.wait(now_ms, 1).unwrap_or(0);
-                budget.as_mut().map_or(requests, |window| {
+            Self::Rolling { requests, tokens: budget, also, .. } => {
+                let also = also.iter_mut().map(|(unit, window)| (window, cost(*unit, tokens)));
+                let budget = budget.as_mut().map(|window| (window, tokens));
+                let wait = |(window, cost): (&mut Window, u64)| {
                     window.advance(now_ms);
-                    window.wait(now_ms, tokens).unwrap_or(0).max(requests)
-                })
+                    window.wait(now_ms, cost).unwrap_or(0)
+                };
+                [(requests, 1)].into_iter().chain(budget).chain(also).map(wait).max().unwrap_or(0)
             }
             Self::Bucket { amount, window_ms, level, at_ms } => {
                 let level = *level + (now_ms - *at_ms).saturating_mul(*amount);
@@ -114,6 +138,14 @@ impl Limiter {
             Self::Crowd { .. } | Self::Unlimited => 0,
         };
         now_ms.checked_add(wait)
+    }
+}
+
+/// What a request with so many tokens takes of a limit.
+const fn cost(unit: Unit, tokens: u64) -> u64 {
+    match unit {
+        Unit::Requests => 1,
+        Unit::Tokens => tokens,
     }
 }
 
@@ -132,6 +164,7 @@ fn rolling(
     windows: &mut [(&mut Window, u64)],
     refused_count: bool,
     hint_counts_refused: bool,
+    has_tokens: bool,
     now_ms: u64,
 ) -> Decision {
     windows.iter_mut().for_each(|(window, _)| window.advance(now_ms));
@@ -152,7 +185,7 @@ fn rolling(
     Decision {
         hint: hint.map(Duration::from_millis),
         requests: budget(&windows[0]),
-        tokens: windows.get(1).map(budget),
+        tokens: windows.get(1).filter(|_| has_tokens).map(budget),
     }
 }
 
@@ -219,6 +252,24 @@ mod tests {
         assert_eq!(hint(60_000, 60), None);
         assert_eq!(hint(60_000, 0), None);
         assert_eq!(hint(60_000, 0), Some(2_000), "it has to wait for a request");
+    }
+
+    #[test]
+    fn all_limits_hold_at_one_time() {
+        let hour = |unit, amount| rate_of(unit, amount, 3_600_000);
+        let also = vec![hour(Unit::Requests, 3), hour(Unit::Tokens, 100)];
+        let mut limiter = Limiter::new(&Model { requests: 2, also, ..Model::default() });
+        let mut hint = |at, tokens| limiter.arrive(at, tokens, 0).hint.map(|hint| hint.as_millis() as u64);
+        assert_eq!(hint(0, 10), None);
+        assert_eq!(hint(0, 10), None);
+        assert_eq!(hint(0, 10), Some(60_000), "two a minute");
+        assert_eq!(hint(60_000, 90), Some(3_540_000), "a hundred tokens an hour");
+        assert_eq!(hint(60_000, 80), None);
+        assert_eq!(hint(120_000, 0), Some(3_480_000), "three an hour");
+    }
+
+    const fn rate_of(unit: Unit, amount: u64, window: u64) -> crate::contract::Rate {
+        crate::contract::Rate { unit, amount, window }
     }
 
     #[test]

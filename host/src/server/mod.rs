@@ -85,7 +85,7 @@ impl Server {
     }
 
     async fn complete(&self, request: &Request<Bytes>) -> Response<Bytes> {
-        let wanted = match reply::Wanted::read(request) {
+        let wanted = match reply::Wanted::read(request, self.model.full_answers) {
             Ok(wanted) => wanted,
             Err(refusal) => return *refusal,
         };

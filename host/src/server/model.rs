@@ -6,6 +6,8 @@ use std::time::Duration;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
+use crate::contract::Rate;
+
 /// What a server is like.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -22,6 +24,10 @@ pub struct Model {
     /// Tokens per window, beside the requests: each request takes those of its prompt, estimated, and its `max_tokens`.
     /// Rolling windows only.
     pub tokens: Option<u64>,
+    /// More limits, all enforced beside these. Rolling windows only.
+    pub also: Vec<Rate>,
+    /// Answers take all tokens that they may.
+    pub full_answers: bool,
     /// Tokens that an answer did not take are given back with it.
     pub tokens_settled: bool,
     /// A strict window's hint counts the refused request too, as if it had to wait for its own slot to be free again.
@@ -36,7 +42,7 @@ pub struct Model {
     pub seed: u64,
     /// Whether every answer carries `x-ratelimit-*`.
     pub limit_headers: bool,
-    /// Whether every arrival is remembered, see [`Server::timeline`].
+    /// Whether every arrival is remembered, see [`timeline`](super::Server::timeline).
     pub keeps_timeline: bool,
 }
 
@@ -129,6 +135,8 @@ impl Default for Model {
             window: Duration::from_secs(60),
             subwindow: None,
             tokens: None,
+            also: vec![],
+            full_answers: false,
             tokens_settled: false,
             hint_counts_refused: false,
             delay: Spread::default(),

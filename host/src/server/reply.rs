@@ -17,11 +17,13 @@ pub(super) struct Wanted {
     model: String,
     prompt_bytes: usize,
     max_tokens: u64,
+    /// The answer takes all of them.
+    is_full: bool,
 }
 
 impl Wanted {
     /// Reads a request as real endpoints do: 415 without the JSON content type, 400 without JSON.
-    pub(super) fn read(request: &Request<Bytes>) -> Result<Self, Box<Response<Bytes>>> {
+    pub(super) fn read(request: &Request<Bytes>, is_full: bool) -> Result<Self, Box<Response<Bytes>>> {
         let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         if !content_type.is_some_and(|value| value.starts_with("application/json")) {
             let message = "Content-Type must be application/json";
@@ -34,17 +36,25 @@ impl Wanted {
         };
         let most = ["max_completion_tokens", "max_tokens"].iter().find_map(|name| body.get(*name)?.as_u64());
         let model = model.into();
-        Ok(Self { model, prompt_bytes: request.body().len(), max_tokens: most.unwrap_or(DEFAULT_MAX_TOKENS) })
+        Ok(Self { model, prompt_bytes: request.body().len(), max_tokens: most.unwrap_or(DEFAULT_MAX_TOKENS), is_full })
     }
 
     /// What a limiter reserves for it: its prompt, a token for every four bytes, and all that the answer may take.
     pub(super) fn tokens(&self) -> u64 {
-        (self.prompt_bytes.div_ceil(4) as u64).saturating_add(self.max_tokens)
+        self.prompt_tokens().saturating_add(self.max_tokens)
     }
 
     /// What it takes in the end.
     pub(super) fn taken(&self) -> u64 {
-        (self.prompt_bytes.div_ceil(4) + self.text().len().div_ceil(4)) as u64
+        self.prompt_tokens() + self.answer_tokens()
+    }
+
+    const fn prompt_tokens(&self) -> u64 {
+        self.prompt_bytes.div_ceil(4) as u64
+    }
+
+    fn answer_tokens(&self) -> u64 {
+        if self.is_full { self.max_tokens } else { self.text().len().div_ceil(4) as u64 }
     }
 
     /// Its text says how much was read, so that answers can be told apart.
@@ -63,8 +73,7 @@ impl Wanted {
     /// The completion.
     pub(super) fn answer(&self) -> Response<Bytes> {
         let text = self.text();
-        let prompt_tokens = self.prompt_bytes.div_ceil(4);
-        let completion_tokens = text.len().div_ceil(4);
+        let (prompt_tokens, completion_tokens) = (self.prompt_tokens(), self.answer_tokens());
         let body = json!({
             "id": "chatcmpl-mock",
             "object": "chat.completion",

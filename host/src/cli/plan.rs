@@ -1,0 +1,290 @@
+//! `becalm plan`: the batch in virtual time. The same component with the same settings, on a server model that enforces the
+//! limit; hours pass in a moment. No network, no key, no file is touched.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use becalm::documents::Inputs;
+use becalm::outcomes::{Figures, Past, Spending, bound};
+use becalm::server::{InProcess, Kind, Model, Server, Spread};
+use becalm::{Access, Clock, Document, Event, Happening, Rate, Sandbox, Settings, Status, Unit};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::args::{self, Earlier};
+use super::drive::{Watcher, drive};
+use super::exit::Exit;
+use super::json as as_json;
+use super::progress::Progress;
+use super::stop::{Reason, Stop};
+use super::summary::tokens;
+use super::values::{in_words, local_time, milliseconds, rate, rate_in_words, spread};
+
+/// Foretell how a run goes: when it ends, what it waits for, what it takes.
+///
+/// The same batch in virtual time, against a model of the endpoint: nothing is sent, no key is needed, no file is changed.
+/// Takes the flags of `becalm run`; with -o it leaves out what was answered before.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    batch: args::Batch,
+    #[command(flatten)]
+    assumed: Assumed,
+    /// As one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is assumed of the endpoint.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Assumed {
+    /// The limit that the endpoint enforces where none is given, and that a run has to find out
+    #[arg(long, value_name = "N/SPAN", value_parser = rate, default_value = USUAL_LIMIT, help_heading = "Assumptions")]
+    assume_limit: Rate,
+    /// How long an answer takes, 1s, or 2s..20s to vary
+    #[arg(long, value_name = "SPAN", value_parser = spread, default_value = USUAL_LATENCY, help_heading = "Assumptions")]
+    latency: Spread,
+}
+
+impl Default for Assumed {
+    fn default() -> Self {
+        let expected = "a constant that can be read";
+        Self { assume_limit: rate(USUAL_LIMIT).expect(expected), latency: spread(USUAL_LATENCY).expect(expected) }
+    }
+}
+
+/// Runs it in a runtime of its own, whose time is virtual.
+pub(crate) fn plan(args: &Args) -> Result<Exit> {
+    foretell(&args.batch, &args.assumed, args.json)
+}
+
+/// The same for `becalm run --dry-run`.
+pub(crate) fn foretell(batch: &args::Batch, assumed: &Assumed, is_json: bool) -> Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    let forecast = runtime.context("cannot set up virtual time")?.block_on(forecast(batch, assumed))?;
+    if is_json {
+        println!("{}", forecast.json());
+    } else {
+        forecast.lines().iter().for_each(|line| println!("{line}"));
+    }
+    Ok(Exit::Done)
+}
+
+async fn forecast(batch: &args::Batch, assumed: &Assumed) -> Result<Forecast> {
+    let inputs = batch.scan()?;
+    let now = Timestamp::now();
+    let epoch = Duration::try_from(now.duration_since(Timestamp::UNIX_EPOCH)).unwrap_or_default();
+    let sandbox = Sandbox::new()?.in_time(Clock::Virtual(epoch));
+    let settings = batch.settings(sandbox.default_settings().await?, BASE_URL);
+    let settings = Settings { seed: Some(settings.seed.unwrap_or(SEED)), ..settings };
+    let past = batch.output.as_deref().map_or_else(|| Ok(Past::default()), becalm::outcomes::past)?;
+    let server = Arc::new(Server::new(model(&settings, assumed)));
+    let access = Access::new(BASE_URL, None)?;
+    let mut session = sandbox.open(settings.clone(), access, Arc::new(InProcess(Arc::clone(&server)))).await?;
+    let mut watch = Watch::new(batch, &inputs, &past, &settings)?;
+    let started = Instant::now();
+    let stop = Stop::never().with_deadline(batch.deadline);
+    // Only a deadline has to be looked at in between.
+    let moment = batch.deadline.map_or(LONG, |deadline| deadline / 100);
+    let stopped = drive(&mut session, batch.rows(&inputs, &past), &stop, moment, &mut watch).await;
+    watch.progress.finish();
+    let elapsed = started.elapsed();
+    let given = settings.limits.rates.clone();
+    let rates = if given.is_empty() { vec![assumed.assume_limit] } else { given };
+    let latency = (assumed.latency.least + assumed.latency.most) / 2;
+    Ok(Forecast {
+        stopped: stopped?,
+        count: inputs.count(),
+        sent: server.stats().sent,
+        bound: bound(watch.figures.answered, &rates, settings.limits.max_in_flight, latency),
+        is_assumed: settings.limits.rates.is_empty(),
+        rates,
+        latency: assumed.latency,
+        elapsed,
+        ends: epoch + elapsed,
+        watch,
+    })
+}
+
+/// An endpoint that enforces what is given, or assumed.
+fn model(settings: &Settings, assumed: &Assumed) -> Model {
+    let given = &settings.limits.rates;
+    let assumed_limit = [assumed.assume_limit];
+    let all = if given.is_empty() { &assumed_limit } else { given.as_slice() };
+    // The first limit of requests is the model's own; whatever else there is joins it.
+    let first = all.iter().position(|rate| rate.unit == Unit::Requests);
+    let own = first.map_or(Rate { unit: Unit::Requests, amount: u64::MAX / 2, window: 1 }, |first| all[first]);
+    Model {
+        limiter: Kind::Rolling,
+        requests: own.amount,
+        window: Duration::from_millis(own.window),
+        also: all.iter().enumerate().filter(|(n, _)| Some(*n) != first).map(|(_, rate)| *rate).collect(),
+        latency: assumed.latency,
+        full_answers: true,
+        ..Model::default()
+    }
+}
+
+/// Adds up what happens.
+struct Watch {
+    figures: Figures,
+    spending: Spending,
+    earlier: Earlier,
+    progress: Progress,
+    pauses: u64,
+    paused: Duration,
+    paused_at: Option<u64>,
+}
+
+impl Watch {
+    fn new(batch: &args::Batch, inputs: &Inputs, past: &Past, settings: &Settings) -> Result<Self> {
+        let earlier = batch.earlier(inputs, past);
+        Ok(Self {
+            figures: Figures::default(),
+            spending: batch.spending(settings)?,
+            progress: Progress::new(inputs.count(), earlier.answered + earlier.failed),
+            earlier,
+            pauses: 0,
+            paused: Duration::ZERO,
+            paused_at: None,
+        })
+    }
+}
+
+impl Watcher for Watch {
+    fn admits(&mut self, document: &Document) -> bool {
+        self.spending.admits(document)
+    }
+
+    fn submitting(&mut self, document: &Document) {
+        self.spending.open(document);
+    }
+
+    fn event(&mut self, event: &Event) -> Result<()> {
+        self.figures.add(event);
+        self.spending.add(event);
+        match event.what {
+            Happening::Outcome(_) => self.progress.step(),
+            Happening::Paused(_) if self.paused_at.is_none() => {
+                (self.pauses, self.paused_at) = (self.pauses + 1, Some(event.at));
+            }
+            Happening::Resumed => {
+                let since = self.paused_at.take().unwrap_or(event.at);
+                self.paused += Duration::from_millis(event.at.saturating_sub(since));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, _status: &Status) -> Result<()> {
+        Ok(())
+    }
+
+    fn objection(&self) -> Option<Reason> {
+        self.spending.is_at_risk().then_some(Reason::Budget)
+    }
+}
+
+/// How it goes.
+struct Forecast {
+    watch: Watch,
+    stopped: Option<Reason>,
+    count: u64,
+    sent: u64,
+    rates: Vec<Rate>,
+    is_assumed: bool,
+    latency: Spread,
+    elapsed: Duration,
+    bound: Duration,
+    /// Since 1970, if it starts now.
+    ends: Duration,
+}
+
+impl Forecast {
+    fn left(&self) -> u64 {
+        let Watch { figures, earlier, .. } = &self.watch;
+        self.count - earlier.answered - earlier.failed - figures.answered - figures.failed
+    }
+
+    fn efficiency(&self) -> f64 {
+        self.bound.as_secs_f64() / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let Watch { figures, earlier, spending, .. } = &self.watch;
+        let mut lines = vec![format!(
+            "documents {} to send{}",
+            self.count - earlier.answered - earlier.failed,
+            [
+                (earlier.answered, ", {} answered before"),
+                (earlier.failed, ", {} failed before"),
+                (figures.failed, ", {} of them cannot be used"),
+            ]
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, said)| said.replace("{}", &count.to_string()))
+            .collect::<String>()
+        )];
+        for rate in &self.rates {
+            let source =
+                if self.is_assumed { "assumed; name yours with --limit, or see becalm probe" } else { "as given" };
+            lines.push(format!("limit     {}, {source}", rate_in_words(rate)));
+        }
+        let Spread { least, most } = self.latency;
+        let until = if most > least { format!(" to {}", in_words(most)) } else { String::new() };
+        lines.push(format!("answers   after {}{until}, assumed; see --latency", in_words(least)));
+        lines.push(format!("requests  {}, {} of them refused", self.sent, figures.refusals()));
+        lines.push(format!("waits     {} in {} pauses", in_words(self.watch.paused), self.watch.pauses));
+        lines.extend(tokens(spending).map(|tokens| tokens.replace(" out", " out at most")));
+        let ends = local_time(milliseconds(self.ends), "%Y-%m-%d %H:%M:%S").unwrap_or_default();
+        match self.left() {
+            0 => lines.push(format!(
+                "time      {}, bound {}, efficiency {:.2}; ends {ends} if it starts now",
+                in_words(self.elapsed),
+                in_words(self.bound),
+                self.efficiency().min(1.0)
+            )),
+            left => lines.push(format!("stops     after {}, {left} documents are left", in_words(self.elapsed))),
+        }
+        lines
+    }
+
+    fn json(&self) -> Value {
+        let Watch { figures, earlier, spending, .. } = &self.watch;
+        let spent = spending.spent();
+        json!({
+            "documents": self.count,
+            "answered_before": earlier.answered,
+            "failed_before": earlier.failed,
+            "answered": figures.answered,
+            "failed": figures.failed,
+            "left": self.left(),
+            "stopped": self.stopped.map(as_json::reason),
+            "requests": self.sent,
+            "refusals": figures.refusals(),
+            "paused_ms": milliseconds(self.watch.paused),
+            "pauses": self.watch.pauses,
+            "elapsed_ms": milliseconds(self.elapsed),
+            "bound_ms": milliseconds(self.bound),
+            "efficiency": self.efficiency(),
+            "ends_epoch_ms": milliseconds(self.ends),
+            "limits": self.rates.iter().map(as_json::rate).collect::<Vec<_>>(),
+            "limits_are_assumed": self.is_assumed,
+            "tokens_in": spent.input as u64,
+            "tokens_out": spent.output as u64,
+            "cost": spending.has_prices().then(|| spending.cost()),
+        })
+    }
+}
+
+const USUAL_LIMIT: &str = "60/60s";
+const USUAL_LATENCY: &str = "1s";
+/// No request leaves this process.
+const BASE_URL: &str = "http://plan.invalid/v1";
+/// So that two plans are the same.
+const SEED: u64 = 1;
+/// Where time is virtual nobody waits for a sign of life.
+const LONG: Duration = Duration::from_secs(3_600);
