@@ -1,8 +1,9 @@
 //! Runs the component: one compiled `Sandbox`, any number of `Session`s in it. The order is settings → session → events.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tracing::debug;
 use wasmtime::component::{Component, Linker, ResourceAny, ResourceTable};
 use wasmtime::{Config, Engine, Store, StoreLimits, StoreLimitsBuilder};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
@@ -47,12 +48,14 @@ impl Sandbox {
     ///
     /// If the configuration does not fit the machine or the component.
     pub fn with_config(config: &Config) -> Result<Self, Error> {
+        let started = Instant::now();
         let engine = Engine::new(config)?;
         let component = Component::new(&engine, COMPONENT)?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_proxy_interfaces_async(&mut linker)?;
         crate::http::add_to_linker(&mut linker)?;
         let batch = BatchPre::new(linker.instantiate_pre(&component)?)?;
+        debug!(bytes = COMPONENT.len(), after_ms = started.elapsed().as_millis(), "the component is compiled");
         Ok(Self { engine, batch, component, clock: Clock::default() })
     }
 
@@ -91,6 +94,7 @@ impl Sandbox {
     pub async fn open(&self, settings: Settings, access: Access, sender: Arc<dyn Send>) -> Result<Session, Error> {
         let (mut store, batch) = self.instantiate(Hooks::new(access, sender)).await?;
         let opened = batch.becalm_batch_analyzer().session().call_open(&mut store, &settings).await?;
+        debug!(base_url = settings.endpoint.base_url, rates = settings.limits.rates.len(), "a session is open");
         Ok(Session { session: opened.map_err(Error::Settings)?, store, batch })
     }
 

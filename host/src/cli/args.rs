@@ -88,15 +88,12 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Looks at all documents, and says what is odd about them.
+    /// Looks at all documents.
     pub(crate) fn scan(&self) -> Result<Inputs> {
         let columns = Columns { id: self.id_column.clone(), text: self.text_column.clone() };
         let inputs = Inputs::scan(&self.inputs, std::io::stdin(), columns)?;
         if inputs.has_texts() && self.model.is_none() {
             bail!("no model is named\nhint: name it with --model, as the endpoint calls it");
-        }
-        for warning in inputs.warnings() {
-            eprintln!("warning: {warning}");
         }
         Ok(inputs)
     }
@@ -123,10 +120,6 @@ impl Batch {
                 earlier.changed += 1;
                 earlier.first_changed.get_or_insert_with(|| row.id().to_string());
             }
-        }
-        if let Some(first) = &earlier.first_changed {
-            let advice = if self.force { "sent again" } else { "not sent again; --force sends them" };
-            eprintln!("warning: {} answered documents have changed since, such as {first}: {advice}", earlier.changed);
         }
         earlier
     }
@@ -182,6 +175,15 @@ pub(crate) struct Earlier {
     /// Answered with another content.
     changed: u64,
     first_changed: Option<String>,
+}
+
+impl Earlier {
+    /// What is odd about it.
+    pub(crate) fn warning(&self, forced: bool) -> Option<String> {
+        let first = self.first_changed.as_ref()?;
+        let advice = if forced { "sent again" } else { "not sent again; --force sends them" };
+        Some(format!("{} answered documents have changed since, such as {first}: {advice}", self.changed))
+    }
 }
 
 fn set<Value>(field: &mut Value, value: Option<Value>) {

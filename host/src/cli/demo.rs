@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use becalm::outcomes::{Figures, bound, percentile};
+use becalm::outcomes::{Figures, Spending, bound, percentile};
 use becalm::server::{Listening, Model, Server, Spread, Stats};
 use becalm::{Access, Document, Event, Happening, Pool, Rate, Sandbox, Status, Unit};
 
@@ -107,7 +107,11 @@ async fn becalm(
     }
     let access = Access::new(&settings.endpoint.base_url, None)?;
     let sender = Pool::new(&settings.timeouts)?;
-    let mut watch = Watch { figures: Figures::default(), progress: Progress::new(documents, 0) };
+    let mut watch = Watch {
+        figures: Figures::default(),
+        spending: Spending::new(&settings.chat, None, None),
+        progress: Progress::new(documents, 0),
+    };
     watch.progress.say(name);
     let started = Instant::now();
     let mut session = sandbox.open(settings, access, sender).await?;
@@ -129,6 +133,7 @@ async fn becalm(
 
 struct Watch {
     figures: Figures,
+    spending: Spending,
     progress: Progress,
 }
 
@@ -142,7 +147,7 @@ impl Watcher for Watch {
     }
 
     fn tick(&mut self, status: &Status) -> Result<()> {
-        self.progress.show(status);
+        self.progress.show(status, &self.spending);
         Ok(())
     }
 }

@@ -1,8 +1,10 @@
 //! The same for machines: an event per line, and the figures at the end.
 
-use becalm::{Event, Failure, Happening, Header, LimitSource, PauseReason, Rate, Unit, Verdict};
+use becalm::{Event, Failure, Happening, Header, LimitSource, PauseReason, Rate, Settings, Unit, Verdict};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::args::Earlier;
 use super::stop::Reason;
 use super::summary::Summary;
 use super::values::milliseconds;
@@ -15,6 +17,24 @@ pub(crate) fn event(event: &Event) -> Value {
     value
 }
 
+/// The beginning of a run as JSON.
+pub(crate) fn started(documents: u64, earlier: &Earlier, settings: &Settings) -> Value {
+    json!({
+        "event": "started",
+        "at_epoch_ms": Timestamp::now().as_millisecond(),
+        "documents": documents,
+        "answered_before": earlier.answered,
+        "failed_before": earlier.failed,
+        "max_in_flight": settings.limits.max_in_flight,
+        "limits": settings.limits.rates.iter().map(rate).collect::<Vec<_>>(),
+    })
+}
+
+/// Something odd as JSON.
+pub(crate) fn warning(message: &str) -> Value {
+    json!({"event": "warning", "at_epoch_ms": Timestamp::now().as_millisecond(), "message": message})
+}
+
 /// The figures of a run as JSON.
 pub(crate) fn summary(summary: &Summary) -> Value {
     let figures = summary.figures;
@@ -22,6 +42,7 @@ pub(crate) fn summary(summary: &Summary) -> Value {
     let spent = summary.spending.spent();
     json!({
         "event": "summary",
+        "at_epoch_ms": Timestamp::now().as_millisecond(),
         "answered": figures.answered,
         "failed": figures.failed,
         "postponed": figures.postponed,

@@ -1,22 +1,27 @@
 //! Commands: what they are called, and how they end. Data goes to standard output, everything else to standard error.
 
 mod args;
+mod batch;
 mod component;
 mod demo;
 mod drive;
 mod exit;
 mod json;
 mod manual;
+mod masked;
 mod mock_server;
 mod naive;
 mod once;
 mod plan;
 mod probe;
 mod progress;
+mod report;
 mod run;
+mod speed;
 mod stop;
 mod summary;
 mod values;
+mod voice;
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -46,6 +51,8 @@ enum Command {
     MockServer(mock_server::Args),
     /// Send one request, and say what the answer means
     Probe(probe::Args),
+    /// Make a page of what a batch did: timeline, waits, failures
+    Report(report::Args),
     /// Write the embedded component, or say what it imports and exports
     Component(component::Args),
     /// Print a script that completes commands and flags in a shell
@@ -69,6 +76,7 @@ fn carry_out(command: Command) -> Result<Exit> {
         Command::Demo(args) => in_real_time(demo::demo(&args)),
         Command::MockServer(args) => in_real_time(mock_server::serve(&args)),
         Command::Probe(args) => in_real_time(probe::probe(&args)),
+        Command::Report(args) => report::report(&args),
         Command::Component(args) => component::component(&args),
         Command::Completions(args) => Ok(manual::completions(&args, Cli::command())),
         Command::Man(_) => manual::manual(Cli::command()),

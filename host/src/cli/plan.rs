@@ -141,6 +141,9 @@ struct Watch {
 impl Watch {
     fn new(batch: &args::Batch, inputs: &Inputs, past: &Past, settings: &Settings) -> Result<Self> {
         let earlier = batch.earlier(inputs, past);
+        for warning in inputs.warnings().iter().cloned().chain(earlier.warning(batch.force)) {
+            eprintln!("warning: {warning}");
+        }
         Ok(Self {
             figures: Figures::default(),
             spending: batch.spending(settings)?,

@@ -7,11 +7,11 @@ use anyhow::Result;
 use becalm::{
     Access, Document, Fault, Happening, Limit, LimitSource, Outcome, Pool, Refusal, Sandbox, Settings, Verdict,
 };
-use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::exit::Exit;
 use super::json;
+use super::masked;
 use super::once::{Once, Seen};
 use super::values::{in_words, limit_value, milliseconds, rate_in_words};
 
@@ -156,22 +156,11 @@ impl Found {
         if self.limits.is_empty() {
             lines.push(format!("limit    {}; a run learns it, or set it with --limit", self.why_no_limit()));
         }
-        lines.extend(self.seen.iter().flat_map(|seen| headers(&seen.headers)));
+        let headers = self.seen.iter().flat_map(|seen| &seen.headers);
+        lines.extend(headers.map(|(name, value)| masked::line(name.as_str(), value.as_bytes())));
         lines
     }
 }
 
-/// All header fields, those masked that may be secret.
-fn headers(headers: &HeaderMap) -> Vec<String> {
-    let masked = |name: &str| SECRET.iter().any(|part| name.contains(part));
-    let text = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
-        let value = if masked(name.as_str()) { "…".into() } else { String::from_utf8_lossy(value.as_bytes()) };
-        format!("  {name}: {value}")
-    };
-    headers.iter().map(text).collect()
-}
-
 /// Sources of waits that are not the endpoint's.
 const OUR_OWN: [&str; 4] = ["back-off", "probe", "fallback-wait", "max-in-flight"];
-/// Parts of header names whose values are nobody else's concern.
-const SECRET: [&str; 5] = ["authorization", "cookie", "token-", "api-key", "secret"];

@@ -1,17 +1,21 @@
-//! What a person sees while a batch runs: a bar with a countdown, or a line now and then where there is no terminal.
+//! What a person sees while a batch runs: a bar with rate, time left and the reason of a wait, or a line now and then where
+//! there is no terminal.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
+use becalm::outcomes::Spending;
 use becalm::{Pause, PauseReason, Status};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
-use super::values::{in_words, local_time, rate_in_words};
+use super::speed::Speed;
+use super::values::{count_in_words, in_words, local_time, money, rate_in_words};
 
 /// Shows how far a batch has come.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    speed: Speed,
     is_plain: bool,
     said_at: Instant,
 }
@@ -20,15 +24,24 @@ impl Progress {
     /// For so many documents, of which some are done already.
     pub(crate) fn new(count: u64, done: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {wide_msg}");
+        // The reason of a wait has a line of its own: it is what people look for.
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {wide_msg}\n{prefix}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_position(done);
-        Self { bar, is_plain: !stderr().is_terminal(), said_at: Instant::now() }
+        Self { bar, speed: Speed::default(), is_plain: !stderr().is_terminal(), said_at: Instant::now() }
+    }
+
+    /// Lines now and then, even on a terminal: other lines come between.
+    pub(crate) fn plain(count: u64, done: u64) -> Self {
+        let bar = ProgressBar::hidden();
+        bar.set_length(count);
+        bar.set_position(done);
+        Self { is_plain: true, bar, ..Self::hidden() }
     }
 
     /// Nothing is shown.
     pub(crate) fn hidden() -> Self {
-        Self { bar: ProgressBar::hidden(), is_plain: false, said_at: Instant::now() }
+        Self { bar: ProgressBar::hidden(), speed: Speed::default(), is_plain: false, said_at: Instant::now() }
     }
 
     /// A line above the bar.
@@ -42,13 +55,22 @@ impl Progress {
     }
 
     /// Where it stands now.
-    pub(crate) fn show(&mut self, status: &Status) {
-        let line = state(status);
+    pub(crate) fn show(&mut self, status: &Status, spending: &Spending) {
+        let (done, count) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        self.speed.note(Instant::now(), done);
+        let mut parts = counts(status, count.saturating_sub(done));
+        parts.extend(self.speed.in_words());
+        let left = self.speed.left(count.saturating_sub(done), &status.limits);
+        parts.extend(left.map(|left| format!("{} left", in_words(Duration::from_secs(left.as_secs())))));
+        parts.extend(spent(spending));
+        let (line, wait) = (parts.join(", "), status.paused.as_ref().and_then(waiting).unwrap_or_default());
         if self.is_plain && self.said_at.elapsed() >= PLAIN_EVERY {
             self.said_at = Instant::now();
-            eprintln!("{}/{}  {line}", self.bar.position(), self.bar.length().unwrap_or(0));
+            let wait = if wait.is_empty() { wait.clone() } else { format!("; {wait}") };
+            eprintln!("{done}/{count}  {line}{wait}");
         }
         self.bar.set_message(line);
+        self.bar.set_prefix(wait);
     }
 
     /// The bar goes away; what was said above it stays.
@@ -57,29 +79,48 @@ impl Progress {
     }
 }
 
-fn state(status: &Status) -> String {
-    let mut parts = vec![format!("{} in flight", status.in_flight)];
-    for (count, name) in [(status.failed, "failed"), (status.postponed, "postponed"), (status.refusals, "refused")] {
+/// How many are where; those that are not in flight wait.
+fn counts(status: &Status, unfinished: u64) -> Vec<String> {
+    let in_flight = u64::from(status.in_flight);
+    let mut parts = vec![format!("{} answered", status.answered)];
+    for (count, name) in [
+        (status.failed, "failed"),
+        (status.postponed, "postponed"),
+        (in_flight, "in flight"),
+        (unfinished.saturating_sub(in_flight), "waiting"),
+        (status.refusals, "refused"),
+    ] {
         if count > 0 {
             parts.push(format!("{count} {name}"));
         }
     }
-    parts.extend(status.paused.as_ref().and_then(waiting));
-    parts.join(", ")
+    parts
+}
+
+fn spent(spending: &Spending) -> Option<String> {
+    let tokens = spending.spent();
+    let count = (tokens.input + tokens.output) as u64;
+    let cost = if spending.has_prices() { format!(", cost {}", money(spending.cost())) } else { String::new() };
+    (count > 0).then(|| format!("{} tokens{cost}", count_in_words(count)))
 }
 
 /// What is waited for, and until when. Pauses shorter than a second are not worth reading.
 fn waiting(pause: &Pause) -> Option<String> {
     let until = Timestamp::from_millisecond(i64::try_from(pause.until).ok()?).ok()?;
     let left = Duration::try_from(until.duration_since(Timestamp::now())).ok().filter(|left| left.as_secs() > 0)?;
-    let reason = match (pause.reason, &pause.limit) {
+    let clock = local_time(pause.until, "%H:%M:%S")?;
+    let left = in_words(Duration::from_secs(left.as_secs()));
+    Some(format!("waiting {left} until {clock}: {}", reason(pause)))
+}
+
+/// Why nothing is sent.
+pub(crate) fn reason(pause: &Pause) -> String {
+    match (pause.reason, &pause.limit) {
         (_, Some(rate)) => format!("limit of {}", rate_in_words(rate)),
         (PauseReason::Pace, None) => "pace".into(),
         (PauseReason::BackOff, None) => "back-off after a fault".into(),
         (PauseReason::Refused | PauseReason::Limit, None) => "the endpoint asked to wait".into(),
-    };
-    let clock = local_time(pause.until, "%H:%M:%S")?;
-    Some(format!("waiting {} until {clock}: {reason}", in_words(Duration::from_secs(left.as_secs()))))
+    }
 }
 
 /// Often enough to see that it lives, rarely enough for a log.

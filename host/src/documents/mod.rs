@@ -15,6 +15,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
+use tracing::debug;
 
 pub use self::fingerprint::Fingerprint;
 pub(crate) use self::fingerprint::IdPrint;
@@ -125,6 +126,7 @@ impl Inputs {
             }
         }
         inputs.check()?;
+        debug!(files = inputs.sources.len(), documents = inputs.count, "the input is read");
         Ok(inputs)
     }
 

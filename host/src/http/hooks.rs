@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 use http_body_util::BodyExt;
+use tracing::warn;
 use wasmtime_wasi_http::{
     DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpHooks,
 };
@@ -45,8 +46,11 @@ impl WasiHttpHooks for Hooks {
     ) -> Sending {
         let allowed = self.0.clone().filter(|(access, _)| access.allows(request.uri()));
         Box::new(async move {
-            let (access, sender) = allowed.ok_or(Error::HttpRequestDenied)?;
             let (mut parts, body) = request.into_parts();
+            let Some((access, sender)) = allowed else {
+                warn!(uri = %parts.uri, "denied: the guest may not go there");
+                return Err(Error::HttpRequestDenied);
+            };
             access.authorize(&mut parts.headers);
             // A document is small and already in memory; whole, it can be sent with its length.
             let body = body.collect().await?.to_bytes();

@@ -9,8 +9,9 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, BodyStream, StreamBody};
 use reqwest::Client;
 use reqwest::redirect::Policy;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_stream::StreamExt;
+use tracing::debug;
 
 use super::{Answered, Body, Send, Timeouts, TransportError};
 use crate::contract;
@@ -46,6 +47,7 @@ impl Send for Pool {
     fn send(&self, request: http::Request<Bytes>, timeouts: Timeouts) -> Answered {
         let client = self.client.clone();
         Box::pin(async move {
+            let (bytes, started) = (request.body().len(), Instant::now());
             let request = request.try_into().map_err(|_| TransportError::HttpRequestUriInvalid)?;
             let answer = client.execute(request);
             let answer = match timeouts.first_byte {
@@ -54,7 +56,10 @@ impl Send for Pool {
                 }
                 None => answer.await,
             };
+            let answer = answer.inspect_err(|error| debug!(%error, causes = ?error.source(), "no answer"));
             let answer = http::Response::from(answer.map_err(|error| transport_error(&error))?);
+            let (status, version) = (answer.status().as_u16(), answer.version());
+            debug!(status, ?version, bytes_sent = bytes, after_ms = started.elapsed().as_millis(), "answered");
             Ok(answer.map(|body| bounded(body, timeouts.between_bytes)))
         })
     }

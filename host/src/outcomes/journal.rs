@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tracing::{debug, trace};
+
 use super::line;
 use super::past::Past;
 use crate::contract::Outcome;
@@ -78,6 +80,7 @@ impl Journal {
         })?;
         let mut journal = Self::on(Destination::File(file));
         journal.recover(path)?;
+        debug!(path = %path.display(), known = journal.past.len(), torn_bytes = journal.torn_bytes, "the journal is open");
         Ok(journal)
     }
 
@@ -129,7 +132,9 @@ impl Journal {
     ///
     /// If the machine cannot promise that.
     pub fn sync(&mut self) -> io::Result<()> {
-        self.unsafe_since = None;
+        if let Some(since) = self.unsafe_since.take() {
+            trace!(after_ms = since.elapsed().as_millis(), "the journal is made safe");
+        }
         match &self.to {
             Destination::Stdout => io::stdout().lock().flush(),
             Destination::File(file) => file.sync_data(),

@@ -61,6 +61,11 @@ impl Past {
         });
     }
 
+    /// How many documents.
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether there is none.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()

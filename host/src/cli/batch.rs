@@ -1,0 +1,104 @@
+//! A batch on its way home: every outcome into the journal, every event to whoever watches, tokens and money counted.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use becalm::documents::{Fingerprint, Inputs};
+use becalm::outcomes::{Figures, Journal, Spending};
+use becalm::{Document, Event, Happening, Limit, Settings, Status};
+
+use super::args::{self, Earlier};
+use super::drive::Watcher;
+use super::exit::Exit;
+use super::json;
+use super::stop::Reason;
+use super::summary::Summary;
+use super::voice::{self, Voice};
+
+/// A batch that is under way.
+pub(crate) struct Batch {
+    pub(crate) journal: Journal,
+    pub(crate) figures: Figures,
+    pub(crate) voice: Voice,
+    count: u64,
+    earlier: Earlier,
+    spending: Spending,
+    /// What the documents contain that have no outcome yet.
+    contents: HashMap<String, Fingerprint>,
+}
+
+impl Batch {
+    /// Opens what it writes to, and says what is odd.
+    pub(crate) fn new(
+        args: &args::Batch,
+        watching: &voice::Args,
+        inputs: &Inputs,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let spending = args.spending(settings)?;
+        let journal = args.output.as_deref().map_or_else(|| Ok(Journal::stdout()), Journal::open)?;
+        let earlier = args.earlier(inputs, &journal.past());
+        let mut voice = Voice::new(watching, inputs.count(), earlier.answered + earlier.failed)?;
+        voice.note(&json::started(inputs.count(), &earlier, settings))?;
+        let torn = (journal.torn_bytes() > 0)
+            .then(|| format!("the last line of the results was torn; its {} bytes were cut off", journal.torn_bytes()));
+        for warning in inputs.warnings().iter().cloned().chain(torn).chain(earlier.warning(args.force)) {
+            voice.warn(&warning)?;
+        }
+        let (count, contents) = (inputs.count(), HashMap::new());
+        Ok(Self { journal, figures: Figures::default(), voice, count, earlier, spending, contents })
+    }
+
+    /// Says what it came to.
+    pub(crate) fn end(
+        &mut self,
+        elapsed: Duration,
+        bound: Duration,
+        limits: &[Limit],
+        stopped: Option<Reason>,
+    ) -> Result<Exit> {
+        let Self { figures, earlier, spending, voice, .. } = self;
+        let ended = earlier.answered + earlier.failed + figures.answered + figures.failed + figures.postponed;
+        let left = self.count - ended;
+        let summary = Summary { figures, earlier, spending, elapsed, bound, limits, left, stopped };
+        voice.sum_up(&json::summary(&summary), &summary.lines())?;
+        Ok(match figures {
+            Figures { halted: Some(_), .. } => Exit::Halted,
+            Figures { postponed, .. } if *postponed + left > 0 => Exit::Unfinished,
+            Figures { failed, .. } if *failed + earlier.failed > 0 => Exit::SomeFailed,
+            _ => Exit::Done,
+        })
+    }
+}
+
+impl Watcher for Batch {
+    fn admits(&mut self, document: &Document) -> bool {
+        self.spending.admits(document)
+    }
+
+    fn submitting(&mut self, document: &Document) {
+        self.spending.open(document);
+        self.contents.insert(document.id.clone(), Fingerprint::of(document));
+    }
+
+    fn event(&mut self, event: &Event) -> Result<()> {
+        if let Happening::Outcome(outcome) = &event.what {
+            // First of all: it is paid for.
+            let content = self.contents.remove(&outcome.id);
+            self.journal.append(outcome, content).context("cannot write the results")?;
+        }
+        self.figures.add(event);
+        self.spending.add(event);
+        self.voice.event(event)
+    }
+
+    fn tick(&mut self, status: &Status) -> Result<()> {
+        self.voice.tick(status, &self.spending)?;
+        self.journal.sync_now_and_then().context("cannot write the results")
+    }
+
+    fn objection(&self) -> Option<Reason> {
+        self.spending.is_at_risk().then_some(Reason::Budget)
+    }
+}

@@ -1,0 +1,203 @@
+//! What an event log says: when each request was sent and how it ended, and when nothing was sent. Several runs may have
+//! written to one log; they are put one after the other, as if nothing lay between them.
+
+use std::collections::HashMap;
+use std::io::BufRead;
+
+use anyhow::{Context, Result};
+use becalm::{Rate, Unit};
+use serde::Deserialize;
+
+use crate::cli::values::rate_in_words;
+
+/// All times are in milliseconds since the first event.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    /// Documents that were sent, in the order in which they first were.
+    pub(super) documents: Vec<Sent>,
+    pub(super) started_epoch_ms: Option<u64>,
+    pub(super) span_ms: u64,
+    pub(super) runs: u64,
+    /// The limit of requests that was known last.
+    pub(super) limit: Option<Rate>,
+    /// From, until, and why.
+    pub(super) pauses: Vec<(u64, u64, String)>,
+    /// Of each refusal.
+    pub(super) waits_ms: Vec<u64>,
+    by_id: HashMap<String, usize>,
+    paused: Option<(u64, String)>,
+    /// What is taken off an event's time.
+    origin_ms: u64,
+}
+
+/// A document, and its tries: sent, ended, and how.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) id: String,
+    pub(super) tries: Vec<(u64, u64, &'static str)>,
+}
+
+/// What is used of an event.
+#[derive(Deserialize)]
+struct Line {
+    event: String,
+    at_epoch_ms: u64,
+    id: Option<String>,
+    outcome: Option<String>,
+    wait_ms: Option<u64>,
+    reason: Option<String>,
+    limit: Option<Limit>,
+    #[serde(default)]
+    limits: Vec<Limit>,
+    #[serde(flatten)]
+    learnt: Option<Limit>,
+}
+
+#[derive(Deserialize)]
+struct Limit {
+    unit: String,
+    amount: u64,
+    window_ms: u64,
+}
+
+impl Log {
+    /// Reads a log; a torn last line is left out.
+    pub(super) fn read(mut file: impl BufRead) -> Result<Self> {
+        let (mut log, mut bytes, mut number) = (Self::default(), vec![], 0);
+        loop {
+            bytes.clear();
+            file.read_until(b'\n', &mut bytes)?;
+            if !bytes.ends_with(b"\n") {
+                log.end_run();
+                return Ok(log);
+            }
+            number += 1;
+            log.add(serde_json::from_slice(&bytes).with_context(|| format!("line {number}"))?);
+        }
+    }
+
+    /// Whether a document was sent.
+    pub(super) fn knows(&self, id: &str) -> bool {
+        self.by_id.contains_key(id)
+    }
+
+    fn add(&mut self, line: Line) {
+        if line.event == "started" {
+            self.start_run(line.at_epoch_ms);
+        }
+        let now = line.at_epoch_ms.saturating_sub(self.origin_ms);
+        self.span_ms = self.span_ms.max(now);
+        let mut limits = line.limits.into_iter().chain(line.learnt).filter_map(Limit::of_requests);
+        self.limit = limits.next_back().or(self.limit);
+        match line.event.as_str() {
+            "sent" => self.tries(line.id).push((now, now, OPEN)),
+            "refused" => {
+                self.waits_ms.extend(line.wait_ms);
+                self.end_try(line.id, now, "refused");
+            }
+            "faulted" => self.end_try(line.id, now, "fault"),
+            "outcome" if line.outcome.as_deref() == Some("answered") => self.end_try(line.id, now, "answered"),
+            "outcome" => self.end_try(line.id, now, "failed"),
+            "paused" => {
+                self.end_pause(now);
+                let limit = line.limit.and_then(Limit::of_requests);
+                let reason = limit.map(|rate| format!("limit of {}", rate_in_words(&rate)));
+                self.paused = Some((now, reason.unwrap_or_else(|| in_words(line.reason.as_deref()).into())));
+            }
+            "resumed" => self.end_pause(now),
+            _ => {}
+        }
+    }
+
+    fn start_run(&mut self, at_epoch_ms: u64) {
+        self.end_run();
+        self.runs += 1;
+        self.started_epoch_ms.get_or_insert(at_epoch_ms);
+        self.origin_ms = at_epoch_ms.saturating_sub(self.span_ms);
+    }
+
+    /// What was on the wire when a run ended has no end of its own.
+    fn end_run(&mut self) {
+        let now = self.span_ms;
+        self.end_pause(now);
+        let open = self.documents.iter_mut().filter_map(|document| document.tries.last_mut());
+        open.filter(|(sent, ended, end)| *end == OPEN && sent == ended).for_each(|(_, ended, _)| *ended = now);
+    }
+
+    fn end_pause(&mut self, now: u64) {
+        if let Some((since, reason)) = self.paused.take() {
+            self.pauses.push((since, now, reason));
+        }
+    }
+
+    fn tries(&mut self, id: Option<String>) -> &mut Vec<(u64, u64, &'static str)> {
+        let id = id.unwrap_or_default();
+        let index = *self.by_id.entry(id.clone()).or_insert_with(|| {
+            self.documents.push(Sent { id, tries: vec![] });
+            self.documents.len() - 1
+        });
+        &mut self.documents[index].tries
+    }
+
+    /// A try that is on the wire has ended; an outcome may also be one of a document that waits.
+    fn end_try(&mut self, id: Option<String>, now: u64, how: &'static str) {
+        let index = id.and_then(|id| self.by_id.get(&id).copied());
+        let last = index.and_then(|index| self.documents[index].tries.last_mut());
+        if let Some((_, ended, end)) = last.filter(|(.., end)| *end == OPEN) {
+            (*ended, *end) = (now, how);
+        }
+    }
+}
+
+impl Limit {
+    fn of_requests(self) -> Option<Rate> {
+        (self.unit == "requests").then_some(Rate { unit: Unit::Requests, amount: self.amount, window: self.window_ms })
+    }
+}
+
+/// Why nothing was sent, where no limit says it.
+fn in_words(reason: Option<&str>) -> &'static str {
+    match reason {
+        Some("pace") => "pace",
+        Some("back-off") => "back-off after a fault",
+        _ => "the endpoint asked to wait",
+    }
+}
+
+const OPEN: &str = "open";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tries_pauses_and_limits_are_found_and_runs_follow_each_other() {
+        let lines = r#"{"event":"started","at_epoch_ms":1000,"limits":[]}
+{"event":"sent","id":"a","attempt":1,"in_flight":1,"at_epoch_ms":1000}
+{"event":"refused","id":"a","wait_ms":500,"at_epoch_ms":1010}
+{"event":"paused","until_epoch_ms":1510,"reason":"refused","limit":null,"at_epoch_ms":1010}
+{"event":"resumed","at_epoch_ms":1520}
+{"event":"learnt","unit":"requests","amount":10,"window_ms":60000,"source":"refusals","at_epoch_ms":1520}
+{"event":"sent","id":"a","attempt":2,"in_flight":1,"at_epoch_ms":1520}
+{"event":"sent","id":"b","attempt":1,"in_flight":2,"at_epoch_ms":1520}
+{"event":"outcome","id":"a","outcome":"answered","attempts":2,"at_epoch_ms":1600}
+{"event":"started","at_epoch_ms":900000,"limits":[{"unit":"tokens","amount":5,"window_ms":60000}]}
+{"event":"sent","id":"b","attempt":1,"in_flight":1,"at_epoch_ms":900100}
+{"event":"faulted","id":"b","wait_ms":50,"at_epoch_ms":900200}
+{"event":"sent","id":"b","attempt":2,"in_flight":1,"at_epoch_ms":900300}
+{"event":"outcome","id":"b","outcome":"failed","attempts":2,"at_epoch_ms":900400}
+{"event":"summary","answ"#;
+        let log = Log::read(lines.as_bytes()).unwrap();
+        let tries = log.documents.iter().map(|sent| (sent.id.as_str(), sent.tries.clone())).collect::<Vec<_>>();
+        assert_eq!(
+            tries,
+            [
+                ("a", vec![(0, 10, "refused"), (520, 600, "answered")]),
+                ("b", vec![(520, 600, "open"), (700, 800, "fault"), (900, 1_000, "failed")]),
+            ]
+        );
+        assert_eq!(log.pauses, [(10, 520, "the endpoint asked to wait".to_string())]);
+        assert_eq!((log.runs, log.span_ms, log.waits_ms.as_slice()), (2, 1_000, &[500][..]));
+        assert_eq!(log.limit.map(|rate| (rate.amount, rate.window)), Some((10, 60_000)));
+    }
+}
