@@ -1,78 +1,26 @@
 //! What people have in their files, from the file to the wire and into the results: real processes and real sockets.
 
+mod support;
+
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::{Arc, Mutex};
-
-use serde_json::{Value, json};
+use support::wire::Wire;
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
 
-/// Answers every request alike, and keeps what was sent.
-struct Endpoint {
-    url: String,
-    bodies: Arc<Mutex<Vec<Vec<u8>>>>,
+/// The bodies that were sent, as JSON, sorted.
+fn sent(endpoint: &Wire) -> Vec<Value> {
+    let bodies = endpoint.bodies.lock().unwrap();
+    let mut sent = bodies.iter().map(|body| serde_json::from_slice(body).unwrap()).collect::<Vec<Value>>();
+    sent.sort_by_key(Value::to_string);
+    sent
 }
 
-impl Endpoint {
-    async fn answering(status: u16, body: &str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let bodies = Arc::<Mutex<Vec<_>>>::default();
-        let (kept, answer) = (Arc::clone(&bodies), body.to_string());
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&kept), status, answer.clone()));
-            }
-        });
-        Self { url, bodies }
-    }
-
-    async fn completing(text: &str) -> Self {
-        let message = json!({"role": "assistant", "content": text});
-        let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
-        Self::answering(200, &json!({"id": "c", "object": "chat.completion", "choices": [choice]}).to_string()).await
-    }
-
-    /// The bodies that were sent, as JSON, sorted.
-    fn sent(&self) -> Vec<Value> {
-        let bodies = self.bodies.lock().unwrap();
-        let mut sent = bodies.iter().map(|body| serde_json::from_slice(body).unwrap()).collect::<Vec<Value>>();
-        sent.sort_by_key(Value::to_string);
-        sent
-    }
-
-    /// The last message of each.
-    fn contents(&self) -> Vec<String> {
-        let content = |body: Value| body["messages"].as_array().unwrap().last().unwrap()["content"].clone();
-        self.sent().into_iter().map(|body| content(body).as_str().unwrap().to_string()).collect()
-    }
-}
-
-async fn serve(stream: TcpStream, kept: Arc<Mutex<Vec<Vec<u8>>>>, status: u16, answer: String) -> std::io::Result<()> {
-    let mut stream = BufReader::new(stream);
-    loop {
-        let (mut line, mut length) = (String::new(), 0);
-        while line != "\r\n" {
-            line.clear();
-            if stream.read_line(&mut line).await? == 0 {
-                return Ok(());
-            }
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-        }
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).await?;
-        kept.lock().unwrap().push(body);
-        let head = format!(
-            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            answer.len()
-        );
-        stream.get_mut().write_all(format!("{head}{answer}").as_bytes()).await?;
-    }
+/// The last message of each.
+fn contents(endpoint: &Wire) -> Vec<String> {
+    let content = |body: Value| body["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+    sent(endpoint).into_iter().map(|body| content(body).as_str().unwrap().to_string()).collect()
 }
 
 struct Ended {
@@ -92,7 +40,7 @@ impl Ended {
     }
 }
 
-async fn run(folder: &Path, endpoint: &Endpoint, arguments: &[&str]) -> Ended {
+async fn run(folder: &Path, endpoint: &Wire, arguments: &[&str]) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
     command.current_dir(folder).env_clear().env("LC_ALL", "C").arg("run").args(arguments);
     command.args(["-o", "out.jsonl", "--base-url", &endpoint.url, "--prompt", "{text}", "--model", "m"]);
@@ -119,13 +67,13 @@ fn request(id: &str, content: &str) -> String {
 /// Aider-AI/aider#3693: half a surrogate pair, as a text that was cut in the middle of an emoji has it.
 #[tokio::test(flavor = "multi_thread")]
 async fn half_a_surrogate_pair_is_replaced_and_a_whole_one_is_kept() {
-    let endpoint = Endpoint::completing("ok").await;
+    let endpoint = Wire::completing("ok").await;
     let lines = [request("a", r"bad \ud83c end"), request("b", r"good \ud83c\udf89 end")].join("\n");
     let text = format!("{lines}\n{}", r#"{"id":"c","text":"\udf89 also"}"#);
     let folder = folder(&[("in.jsonl", text.as_bytes())]);
     let ended = run(folder.path(), &endpoint, &["in.jsonl"]).await;
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    let mut contents = endpoint.contents();
+    let mut contents = contents(&endpoint);
     contents.sort();
     assert_eq!(contents, ["bad \u{fffd} end", "good 🎉 end", "\u{fffd} also"]);
     assert!(ended.stderr.contains("2 documents have half a surrogate pair"), "{}", ended.stderr);
@@ -136,13 +84,13 @@ async fn half_a_surrogate_pair_is_replaced_and_a_whole_one_is_kept() {
 /// locale that knows nothing of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_sign_comes_through_both_ways() {
-    let endpoint = Endpoint::completing("\u{2764}\u{fe0f} “ok”\u{2028}").await;
+    let endpoint = Wire::completing("\u{2764}\u{fe0f} “ok”\u{2028}").await;
     let signs = "\u{2764} “q” x\u{2028}y\u{85}z\\u0000\u{feff}";
     let lines = format!("\u{feff}{}\r\n\r\n{}", request("a", signs), request("ü\u{2028}", "plain"));
     let folder = folder(&[("in.jsonl", lines.as_bytes())]);
     let ended = run(folder.path(), &endpoint, &["in.jsonl"]).await;
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert_eq!(endpoint.contents(), ["plain", "\u{2764} “q” x\u{2028}y\u{85}z\0\u{feff}"]);
+    assert_eq!(contents(&endpoint), ["plain", "\u{2764} “q” x\u{2028}y\u{85}z\0\u{feff}"]);
     assert_eq!(ended.lines.len(), 2);
     let answer = &ended.line("ü\u{2028}")["response"]["body"]["choices"][0]["message"]["content"];
     assert_eq!(answer, "\u{2764}\u{fe0f} “ok”\u{2028}");
@@ -150,7 +98,7 @@ async fn every_sign_comes_through_both_ways() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_used_fails_by_itself_and_the_rest_goes_on() {
-    let endpoint = Endpoint::completing("ok").await;
+    let endpoint = Wire::completing("ok").await;
     let folder = folder(&[
         ("in.jsonl", b"{\"id\":\"a\",\"text\":\"good\"}\n{\"id\":\"b\",\"text\":\"caf\xe9\"}\n{\"id\":\"c\"\n"),
         ("docs/latin1.txt", b"caf\xe9"),
@@ -159,7 +107,7 @@ async fn what_cannot_be_used_fails_by_itself_and_the_rest_goes_on() {
     ]);
     let ended = run(folder.path(), &endpoint, &["in.jsonl", "docs"]).await;
     assert_eq!(ended.code, 1, "{}", ended.stderr);
-    assert_eq!(endpoint.contents(), ["good", "gut ü"]);
+    assert_eq!(contents(&endpoint), ["good", "gut ü"]);
     assert_eq!(ended.lines.len(), 6);
     for (id, message) in [
         ("b", "in.jsonl, line 2: it is not UTF-8"),
@@ -182,12 +130,12 @@ async fn what_cannot_be_used_fails_by_itself_and_the_rest_goes_on() {
     fs::write(folder.path().join("docs/latin1.txt"), "café").unwrap();
     let ended = run(folder.path(), &endpoint, &["in.jsonl", "docs"]).await;
     assert_eq!(ended.code, 1, "{}", ended.stderr);
-    assert_eq!(endpoint.contents(), ["café", "good", "gut ü"]);
+    assert_eq!(contents(&endpoint), ["café", "good", "gut ü"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_and_patterns_are_read() {
-    let endpoint = Endpoint::completing("ok").await;
+    let endpoint = Wire::completing("ok").await;
     let folder = folder(&[
         ("t.csv", "Nr;x,Nr,Body\n1,a,\"one, \"\"two\"\"\n2\"\n2,b,three\n".as_bytes()),
         ("t.tsv", "Nr\tBody\nc\tfour\n".as_bytes()),
@@ -198,7 +146,7 @@ async fn tables_and_patterns_are_read() {
     let columns = ["--id-column", "Nr", "--text-column", "Body"];
     let ended = run(folder.path(), &endpoint, &[&["t.csv", "t.tsv", "p/**/*.md"][..], &columns].concat()).await;
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    let mut contents = endpoint.contents();
+    let mut contents = contents(&endpoint);
     contents.sort();
     assert_eq!(contents, ["five", "four", "one, \"two\"\n2", "six", "three"]);
     let mut ids = ended.lines.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>();
@@ -213,7 +161,7 @@ async fn tables_and_patterns_are_read() {
 /// can1357/oh-my-pi#1251: a row of 20 MB.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_very_large_row_is_warned_of_and_its_refusal_stays_short() {
-    let endpoint = Endpoint::answering(413, "<html>413</html>").await;
+    let endpoint = Wire::answering(413, "<html>413</html>").await;
     let row = format!("{{\"id\":\"large\",\"text\":\"{}\"}}\n", "x".repeat(20_000_000));
     let folder = folder(&[("in.jsonl", row.as_bytes())]);
     let ended = run(folder.path(), &endpoint, &["in.jsonl"]).await;
@@ -227,7 +175,7 @@ async fn a_very_large_row_is_warned_of_and_its_refusal_stays_short() {
 /// Many of them do not fit into the sandbox together.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_of_very_large_rows_fits_into_the_sandbox() {
-    let endpoint = Endpoint::completing("ok").await;
+    let endpoint = Wire::completing("ok").await;
     let folder = folder(&[]);
     for n in 0..60 {
         fs::write(folder.path().join(format!("{n}.txt")), "x".repeat(20_000_000)).unwrap();
@@ -240,10 +188,10 @@ async fn a_batch_of_very_large_rows_fits_into_the_sandbox() {
 /// An error that concerns every document costs nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_without_one_usable_document_is_refused() {
-    let endpoint = Endpoint::completing("ok").await;
+    let endpoint = Wire::completing("ok").await;
     let folder = folder(&[("in.jsonl", b"id,text\na,b\n")]);
     let ended = run(folder.path(), &endpoint, &["in.jsonl"]).await;
     assert_eq!(ended.code, 2, "{}", ended.stderr);
     assert!(ended.stderr.contains("no document can be used: in.jsonl, line 1"), "{}", ended.stderr);
-    assert!(ended.lines.is_empty() && endpoint.sent().is_empty());
+    assert!(ended.lines.is_empty() && sent(&endpoint).is_empty());
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use becalm::Send;
 use becalm::http::{Answered, Timeouts};
+use becalm::{Access, Send};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -13,6 +13,7 @@ use http_body_util::{BodyExt, Full};
 #[derive(Clone)]
 pub(crate) struct Once {
     sender: Arc<dyn Send>,
+    access: Access,
     seen: Arc<Mutex<Option<Seen>>>,
 }
 
@@ -27,8 +28,8 @@ pub(crate) struct Seen {
 }
 
 impl Once {
-    pub(crate) fn new(sender: Arc<dyn Send>) -> Self {
-        Self { sender, seen: Arc::default() }
+    pub(crate) fn new(sender: Arc<dyn Send>, access: Access) -> Self {
+        Self { sender, access, seen: Arc::default() }
     }
 
     /// The answer, if one came.
@@ -47,7 +48,7 @@ impl Send for Once {
             let started = Instant::now();
             let answer = once.sender.send(request, timeouts).await?;
             let taken = started.elapsed();
-            let (parts, body) = answer.into_parts();
+            let (parts, body) = once.access.redacted(answer).into_parts();
             let body = body.collect().await?.to_bytes();
             let seen = Seen { status: parts.status, headers: parts.headers, taken, body };
             *once.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.clone());

@@ -35,7 +35,7 @@ pub(crate) async fn probe(args: &Args) -> Result<Exit> {
     let sandbox = Sandbox::new()?;
     let settings = settings(sandbox.default_settings().await?, args);
     let access = Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
-    let once = Once::new(Pool::new(&settings.timeouts)?);
+    let once = Once::new(Pool::new(&settings.timeouts)?, access.clone());
     let mut session = sandbox.open(settings, access, Arc::new(once.clone())).await?;
     session.submit(vec![Document::text("probe", "Say OK.")]).await?;
     let (mut refusal, mut fault) = (None, None);

@@ -1,16 +1,19 @@
 //! The one origin that the guest may reach, and the key for it. The key stays on this side.
 
 use std::fmt;
+use std::sync::Arc;
 
-use http::Uri;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use http::{Response, Uri};
 
+use super::{Body, redaction};
 use crate::error::Error;
 
 /// What the guest may reach, and with which key.
 #[derive(Clone)]
 pub struct Access {
     origin: Origin,
+    key: Option<Arc<str>>,
     authorization: Option<HeaderValue>,
 }
 
@@ -33,15 +36,25 @@ impl Access {
         let wrong = || Error::BaseUrl(base_url.into());
         let uri = base_url.parse::<Uri>().map_err(|_| wrong())?;
         let key = key.filter(|key| !key.trim().is_empty());
-        let authorization = key.map(|key| HeaderValue::try_from(format!("Bearer {}", key.trim())));
+        let key = key.map(|key| Arc::<str>::from(key.trim()));
+        let authorization = key.as_ref().map(|key| HeaderValue::try_from(format!("Bearer {key}")));
         let mut authorization = authorization.transpose().map_err(|_| Error::Key)?;
         authorization.iter_mut().for_each(|value| value.set_sensitive(true));
-        Ok(Self { origin: Origin::of(&uri).ok_or_else(wrong)?, authorization })
+        Ok(Self { origin: Origin::of(&uri).ok_or_else(wrong)?, key, authorization })
     }
 
     /// Whether the guest may send a request there.
     pub(super) fn allows(&self, uri: &Uri) -> bool {
         Origin::of(uri).as_ref() == Some(&self.origin)
+    }
+
+    /// The answer with an asterisk for every sign of the key, should the endpoint have repeated it.
+    #[must_use]
+    pub fn redacted(&self, answer: Response<Body>) -> Response<Body> {
+        match &self.key {
+            Some(key) => redaction::redacted(answer, key),
+            None => answer,
+        }
     }
 
     /// Adds the key to a request that is allowed.

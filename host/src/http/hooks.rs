@@ -56,7 +56,7 @@ impl WasiHttpHooks for Hooks {
             let body = body.collect().await?.to_bytes();
             let answer = sender.send(http::Request::from_parts(parts, body), timeouts(options)).await?;
             let ended: Ended = Box::new(async { Ok(()) });
-            Ok((answer, ended))
+            Ok((access.redacted(answer), ended))
         })
     }
 }

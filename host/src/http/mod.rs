@@ -1,11 +1,13 @@
 //! The network side of the sandbox: what the guest may reach (`access`), where wasmtime hands its requests over
-//! (`hooks`, `link`), the client that carries them (`pool`), and how long they take (`meter`).
+//! (`hooks`, `link`), the client that carries them (`pool`), what must not come back (`redaction`), and how long they take
+//! (`meter`).
 
 mod access;
 mod hooks;
 mod link;
 mod meter;
 mod pool;
+mod redaction;
 
 use std::future::Future;
 use std::pin::Pin;
