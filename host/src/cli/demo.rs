@@ -16,11 +16,9 @@ use super::progress::Progress;
 use super::stop::Stop;
 use super::values::in_words;
 
-/// Show the difference on a rate-limited server of its own.
-///
-/// The server allows 10 requests in a rolling window and answers after a sixtieth of it; it refuses the rest with
-/// Retry-After. The window is shortened from 60 s so that the demo takes less than a minute.
+/// Show the difference on a rate-limited server of its own: the usual retries, then becalm.
 #[derive(Debug, clap::Args)]
+#[command(after_help = MORE)]
 pub(crate) struct Args {
     /// A window of 60 s, as it really is: takes a quarter of an hour
     #[arg(long)]
@@ -185,3 +183,7 @@ fn print(columns: &[Column], documents: u64, bound: Duration) {
 const IN_FLIGHT: u32 = 3;
 const REAL_WINDOW: Duration = Duration::from_secs(60);
 const SHORT_WINDOW: Duration = Duration::from_secs(3);
+
+const MORE: &str = "\
+The server allows 10 requests in a rolling window and answers after a sixtieth of it; it refuses the rest with
+Retry-After. The window is shortened from 60 s so that the demo takes less than a minute.";

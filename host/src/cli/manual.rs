@@ -9,9 +9,8 @@ use clap_complete::Shell;
 use super::exit::Exit;
 
 /// Print a script that completes commands and flags in a shell.
-///
-/// For bash: becalm completions bash > ~/.local/share/bash-completion/completions/becalm
 #[derive(Debug, clap::Args)]
+#[command(after_help = MORE)]
 pub(crate) struct Completions {
     /// The shell
     shell: Shell,
@@ -36,3 +35,7 @@ pub(crate) fn manual(mut command: Command) -> Result<Exit> {
     stdout().write_all(&pages)?;
     Ok(Exit::Done)
 }
+
+const MORE: &str = "\
+Example:
+  becalm completions bash > ~/.local/share/bash-completion/completions/becalm";

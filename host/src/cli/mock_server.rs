@@ -11,9 +11,8 @@ use super::exit::Exit;
 use super::values::{span, spread};
 
 /// Run a rate-limited chat-completion server on this machine.
-///
-/// It prints its base URL, and answers POST …/chat/completions until it is ended. GET /stats gives its counts as JSON.
 #[derive(Debug, clap::Args)]
+#[command(after_help = MORE)]
 pub(crate) struct Args {
     /// How it limits: rolling, rolling-strict (refused requests count too), token-bucket, fixed-window, concurrency or none
     #[arg(long, value_name = "KIND", default_value = "rolling")]
@@ -97,3 +96,11 @@ pub(crate) async fn serve(args: &Args) -> Result<Exit> {
 fn positive(text: &str) -> Result<Duration, String> {
     span(text).and_then(|span| if span.as_millis() > 0 { Ok(span) } else { Err("at least 1ms is needed".into()) })
 }
+
+const MORE: &str = "\
+It prints its base URL, and answers POST …/chat/completions until it is ended. GET …/stats gives its counts as JSON.
+
+Examples:
+  becalm mock-server --port 8080 --window 10s
+  becalm mock-server --limiter rolling-strict --hint none --latency 100ms..30s
+  becalm mock-server --tokens 40000 --limit-headers";

@@ -3,6 +3,7 @@
 mod args;
 mod batch;
 mod component;
+mod defaults;
 mod demo;
 mod drive;
 mod exit;
@@ -27,7 +28,7 @@ use std::future::Future;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::exit::Exit;
 
@@ -41,28 +42,21 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Send a batch of documents and bring every one home
     Run(Box<run::Args>),
-    /// Foretell how a run goes: when it ends, what it waits for, what it takes
     Plan(Box<plan::Args>),
-    /// Show the difference on a rate-limited server of its own: the usual retries, then becalm
     Demo(demo::Args),
-    /// Run a rate-limited chat-completion server on this machine
     MockServer(mock_server::Args),
-    /// Send one request, and say what the answer means
     Probe(probe::Args),
-    /// Make a page of what a batch did: timeline, waits, failures
     Report(report::Args),
-    /// Write the embedded component, or say what it imports and exports
     Component(component::Args),
-    /// Print a script that completes commands and flags in a shell
     Completions(manual::Completions),
-    /// Print the manual
     Man(manual::Manual),
 }
 
 pub(crate) fn main() -> ExitCode {
-    match carry_out(Cli::parse().command) {
+    let cli = defaults::matches(Cli::command())
+        .map(|matches| Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()));
+    match cli.and_then(|cli| carry_out(cli.command)) {
         Ok(exit) => exit.into(),
         Err(error) => exit::report(&error).into(),
     }

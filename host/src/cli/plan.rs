@@ -23,10 +23,8 @@ use super::summary::tokens;
 use super::values::{in_words, local_time, milliseconds, rate, rate_in_words, spread};
 
 /// Foretell how a run goes: when it ends, what it waits for, what it takes.
-///
-/// The same batch in virtual time, against a model of the endpoint: nothing is sent, no key is needed, no file is changed.
-/// Takes the flags of `becalm run`; with -o it leaves out what was answered before.
 #[derive(Debug, clap::Args)]
+#[command(after_help = MORE)]
 pub(crate) struct Args {
     #[command(flatten)]
     batch: args::Batch,
@@ -283,6 +281,15 @@ impl Forecast {
     }
 }
 
+const MORE: &str = "\
+The same batch in virtual time, against a model of the endpoint: nothing is sent, no key is needed, no file is
+changed. Takes the flags of becalm run; with -o it leaves out what was answered before. Answers are taken to be as
+long as they may be.
+
+Examples:
+  becalm plan contracts --model some-model --limit 10/60s
+  becalm plan in.jsonl --model some-model --assume-limit 60/60s --latency 2s..20s
+  becalm plan in.jsonl --model some-model --limit 10/60s --price-in 0.15 --price-out 0.6 --budget 5";
 const USUAL_LIMIT: &str = "60/60s";
 const USUAL_LATENCY: &str = "1s";
 /// No request leaves this process.

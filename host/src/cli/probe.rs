@@ -16,9 +16,8 @@ use super::once::{Once, Seen};
 use super::values::{in_words, limit_value, milliseconds, rate_in_words};
 
 /// Send one request, and say what the answer means.
-///
-/// The key is taken from OPENAI_API_KEY. The request is short and asks for 16 tokens; nothing is sent twice.
 #[derive(Debug, clap::Args)]
+#[command(after_help = MORE)]
 pub(crate) struct Args {
     /// Where the endpoint is, up to and without /chat/completions
     #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL")]
@@ -164,3 +163,11 @@ impl Found {
 
 /// Sources of waits that are not the endpoint's.
 const OUR_OWN: [&str; 4] = ["back-off", "probe", "fallback-wait", "max-in-flight"];
+
+const MORE: &str = "\
+The key is taken from OPENAI_API_KEY. The request is short and asks for 16 tokens; nothing is sent twice.
+Exit codes: 0 when any answer came, whatever it says; 4 when none did.
+
+Examples:
+  becalm probe --base-url https://api.example.com/v1 --model some-model
+  becalm probe --model some-model --json";

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
 use super::speed::Speed;
-use super::values::{count_in_words, in_words, local_time, money, rate_in_words};
+use super::values::{count_in_words, in_whole_seconds, local_time, money, rate_in_words};
 
 /// Shows how far a batch has come.
 pub(crate) struct Progress {
@@ -60,8 +60,9 @@ impl Progress {
         self.speed.note(Instant::now(), done);
         let mut parts = counts(status, count.saturating_sub(done));
         parts.extend(self.speed.in_words());
-        let left = self.speed.left(count.saturating_sub(done), &status.limits);
-        parts.extend(left.map(|left| format!("{} left", in_words(Duration::from_secs(left.as_secs())))));
+        let wait = status.paused.as_ref().map(still).unwrap_or_default();
+        let left = self.speed.left(count.saturating_sub(done), &status.limits, wait);
+        parts.extend(left.map(|left| format!("{} left", in_whole_seconds(left))));
         parts.extend(spent(spending));
         let (line, wait) = (parts.join(", "), status.paused.as_ref().and_then(waiting).unwrap_or_default());
         if self.is_plain && self.said_at.elapsed() >= PLAIN_EVERY {
@@ -106,11 +107,15 @@ fn spent(spending: &Spending) -> Option<String> {
 
 /// What is waited for, and until when. Pauses shorter than a second are not worth reading.
 fn waiting(pause: &Pause) -> Option<String> {
-    let until = Timestamp::from_millisecond(i64::try_from(pause.until).ok()?).ok()?;
-    let left = Duration::try_from(until.duration_since(Timestamp::now())).ok().filter(|left| left.as_secs() > 0)?;
+    let left = Some(still(pause)).filter(|left| left.as_secs() > 0)?;
     let clock = local_time(pause.until, "%H:%M:%S")?;
-    let left = in_words(Duration::from_secs(left.as_secs()));
-    Some(format!("waiting {left} until {clock}: {}", reason(pause)))
+    Some(format!("waiting {} until {clock}: {}", in_whole_seconds(left), reason(pause)))
+}
+
+/// How long a pause is still.
+fn still(pause: &Pause) -> Duration {
+    let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0);
+    Duration::from_millis(pause.until.saturating_sub(now))
 }
 
 /// Why nothing is sent.

@@ -17,10 +17,8 @@ use super::values::span;
 use super::voice;
 
 /// Send a batch of documents and bring every one home.
-///
-/// The key is taken from OPENAI_API_KEY. A run that was broken off goes on when it is started again with the same output
-/// file: what was answered is not sent again, what failed or is missing is.
 #[derive(Debug, clap::Args)]
+#[command(after_help = MORE)]
 pub(crate) struct Args {
     #[command(flatten)]
     batch: args::Batch,
@@ -75,3 +73,20 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
     let bound = bound(batch.figures.answered, &rates, settings.limits.max_in_flight, sender.latency());
     batch.end(started.elapsed(), bound, &limits, stopped)
 }
+
+const MORE: &str = "\
+The key is taken from OPENAI_API_KEY. A run that was broken off goes on when it is started again with the same
+output file: what was answered is not sent again, what failed or is missing is.
+
+Any flag can have its default in becalm.toml (max-in-flight = 3), in the folder where becalm is started or where
+BECALM_CONFIG says, or in the environment (BECALM_MAX_IN_FLIGHT=3). Flags win over the environment, and that wins
+over the file.
+
+Exit codes: 0 all answered, 1 some failed, 2 usage or input, 3 unfinished (run it again), 4 every request would fail.
+
+Examples:
+  becalm run contracts --base-url https://api.example.com/v1 --model some-model -o results.jsonl
+  becalm run 'reports/**/*.md' more.jsonl --model some-model -o results.jsonl --limit 10/60s
+  becalm run rows.csv --id-column nr --text-column body --model some-model -o results.jsonl
+  becalm run in.jsonl --model some-model -o results.jsonl --budget 5 --price-in 0.15 --price-out 0.6
+  becalm run - --model some-model < texts.jsonl > results.jsonl";

@@ -33,13 +33,16 @@ impl Speed {
         Some(if rate >= 1.0 { format!("{rate:.1}/s") } else { format!("{:.1}/min", rate * 60.0) })
     }
 
-    /// How long so many more will take: at this rate, but no faster than the limits let them.
-    pub(crate) fn left(&self, count: u64, limits: &[Limit]) -> Option<Duration> {
+    /// How long so many more will take of which none can go before `wait` is over: as the limits let them, else at this
+    /// rate.
+    pub(crate) fn left(&self, count: u64, limits: &[Limit], wait: Duration) -> Option<Duration> {
         let of_limits = limits.iter().map(|limit| limit.rate).filter(|rate| rate.unit == Unit::Requests);
-        let limited = of_limits.map(|rate| Duration::from_millis(rate.window * (count / rate.amount.max(1)))).max();
+        let windows = |amount: u64| count.saturating_sub(1) / amount.max(1);
+        let limited = of_limits.map(|rate| Duration::from_millis(rate.window * windows(rate.amount))).max();
         // Where a limit is known, the rate of the last minutes is that of a burst, or of a wait.
         let at_this_rate = || self.per_second().map(|rate| Duration::from_secs_f64(count as f64 / rate));
-        limited.filter(|limited| !limited.is_zero()).or_else(at_this_rate).filter(|_| count > 0)
+        let left = limited.filter(|limited| !limited.is_zero() || !wait.is_zero()).map(|limited| limited + wait);
+        left.or_else(at_this_rate).filter(|_| count > 0)
     }
 }
 
@@ -57,10 +60,10 @@ mod tests {
         let (start, mut speed) = (Instant::now(), Speed::default());
         let at = |seconds| start + Duration::from_secs(seconds);
         speed.note(at(0), 0);
-        assert_eq!((speed.in_words(), speed.left(10, &[])), (None, None));
+        assert_eq!((speed.in_words(), speed.left(10, &[], Duration::ZERO)), (None, None));
         (1..=60).for_each(|second| speed.note(at(second), 2 * second));
         assert_eq!(speed.in_words(), Some("2.0/s".into()));
-        assert_eq!(speed.left(10, &[]), Some(Duration::from_secs(5)));
+        assert_eq!(speed.left(10, &[], Duration::ZERO), Some(Duration::from_secs(5)));
         (61..=300).for_each(|second| speed.note(at(second), 120));
         assert_eq!(speed.in_words(), None, "nothing happened for two minutes");
         assert!(speed.0.len() < 130);
@@ -70,7 +73,9 @@ mod tests {
     fn a_limit_that_is_known_says_more_than_the_rate() {
         let rate = Rate { unit: Unit::Requests, amount: 10, window: 60_000 };
         let limits = [Limit { rate, source: LimitSource::Headers }];
-        assert_eq!(Speed::default().left(50, &limits), Some(Duration::from_secs(300)));
-        assert_eq!(Speed::default().left(5, &limits), None, "they go at once");
+        let left = |count, wait| Speed::default().left(count, &limits, Duration::from_secs(wait));
+        assert_eq!(left(50, 0), Some(Duration::from_secs(240)), "ten go at once");
+        assert_eq!(left(40, 50), Some(Duration::from_secs(230)));
+        assert_eq!((left(5, 0), left(5, 20)), (None, Some(Duration::from_secs(20))));
     }
 }

@@ -96,6 +96,11 @@ pub(crate) fn in_words(span: Duration) -> String {
     }
 }
 
+/// The same for a countdown.
+pub(crate) fn in_whole_seconds(span: Duration) -> String {
+    if span < Duration::from_secs(60) { format!("{} s", span.as_secs()) } else { in_words(span) }
+}
+
 /// An instant since 1970 on the local clock, in a form of strftime; absent if no calendar reaches so far.
 pub(crate) fn local_time(epoch_ms: u64, form: &str) -> Option<String> {
     let at = Timestamp::from_millisecond(i64::try_from(epoch_ms).ok()?).ok()?;

@@ -18,11 +18,9 @@ use self::results::Results;
 use super::exit::Exit;
 use super::values::{count_in_words, in_words, local_time, rate_in_words};
 
-/// Make a page of what a batch did.
-///
-/// One HTML file that needs no network: a timeline of all documents, requests against the limit, waits, failures by
-/// reason. The timeline needs the event log of the run (becalm run --events).
+/// Make a page of what a batch did: timeline, waits, failures.
 #[derive(Debug, clap::Args)]
+#[command(after_help = MORE)]
 pub(crate) struct Args {
     /// The results that a run wrote
     results: PathBuf,
@@ -113,6 +111,13 @@ fn figures(results: &Results, log: &Log) -> Vec<(&'static str, String)> {
     figures
 }
 
+const MORE: &str = "\
+One HTML file that needs no network: a timeline of all documents, requests per window against the limit, waits,
+failures by reason. All but the last need the event log of the run.
+
+Examples:
+  becalm run contracts --model some-model -o results.jsonl --events events.jsonl
+  becalm report results.jsonl --events events.jsonl -o report.html";
 const PAGE: &str = include_str!("page/page.html");
 const PARTS: [(&str, &str); 5] = [
     ("{{style}}", include_str!("page/page.css")),
