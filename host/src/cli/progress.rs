@@ -24,7 +24,6 @@ impl Progress {
     /// For so many documents, of which some are done already.
     pub(crate) fn new(count: u64, done: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
-        // The reason of a wait has a line of its own: it is what people look for.
         let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {wide_msg}\n{prefix}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_position(done);
@@ -58,20 +57,21 @@ impl Progress {
     pub(crate) fn show(&mut self, status: &Status, spending: &Spending) {
         let (done, count) = (self.bar.position(), self.bar.length().unwrap_or(0));
         self.speed.note(Instant::now(), done);
-        let mut parts = counts(status, count.saturating_sub(done));
-        parts.extend(self.speed.in_words());
+        let unfinished = count.saturating_sub(done);
         let wait = status.paused.as_ref().map(still).unwrap_or_default();
-        let left = self.speed.left(count.saturating_sub(done), &status.limits, wait);
-        parts.extend(left.map(|left| format!("{} left", in_whole_seconds(left))));
-        parts.extend(spent(spending));
-        let (line, wait) = (parts.join(", "), status.paused.as_ref().and_then(waiting).unwrap_or_default());
+        let left = self.speed.left(unfinished, &status.limits, wait);
+        let left = left.map(|left| format!("{} left", in_whole_seconds(left)));
+        let counts = counts(status, unfinished).join(", ");
+        let pace = self.speed.in_words().into_iter().chain(left).chain(spent(spending)).collect::<Vec<_>>().join(", ");
+        // The reason of a wait has a line of its own: it is what people look for.
+        let below = [Some(pace).filter(|pace| !pace.is_empty()), status.paused.as_ref().and_then(waiting)];
+        let below = below.into_iter().flatten().collect::<Vec<_>>();
         if self.is_plain && self.said_at.elapsed() >= PLAIN_EVERY {
             self.said_at = Instant::now();
-            let wait = if wait.is_empty() { wait.clone() } else { format!("; {wait}") };
-            eprintln!("{done}/{count}  {line}{wait}");
+            eprintln!("{done}/{count}  {}", [vec![counts.clone()], below.clone()].concat().join("; "));
         }
-        self.bar.set_message(line);
-        self.bar.set_prefix(wait);
+        self.bar.set_message(counts);
+        self.bar.set_prefix(below.join("\n"));
     }
 
     /// The bar goes away; what was said above it stays.
