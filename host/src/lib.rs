@@ -12,7 +12,7 @@
 //! settings.endpoint.base_url = "https://api.example.com/v1".into();
 //! settings.chat.model = "some-model".into();
 //! let access = becalm::Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
-//! let sender = becalm::Pool::new(&settings.timeouts)?;
+//! let sender = becalm::Pool::new(&settings.timeouts, &becalm::Route::default())?;
 //! let mut session = sandbox.open(settings, access, sender).await?;
 //! session.submit(vec![becalm::Document::text("a", "Some text.")]).await?;
 //! while !session.is_done().await? {
@@ -40,7 +40,7 @@ mod clock;
 pub use clock::Clock;
 
 pub mod http;
-pub use http::{Access, Metered, Pool, Send};
+pub use http::{Access, Metered, Pool, Route, Send};
 
 pub mod documents;
 

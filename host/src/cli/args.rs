@@ -8,6 +8,7 @@ use becalm::documents::{Columns, InputError, Inputs, Row};
 use becalm::outcomes::{Before, Past, Prices, Spending};
 use becalm::{Rate, Settings, Unit};
 
+use super::route;
 use super::values::{milliseconds, price, rate, span};
 
 /// A batch.
@@ -37,6 +38,8 @@ pub(crate) struct Batch {
     /// The model, as the endpoint calls it; needed unless every document is a whole request
     #[arg(long, value_name = "NAME", help_heading = "Endpoint")]
     model: Option<String>,
+    #[command(flatten)]
+    pub(crate) route: route::Args,
     /// System message [default: You are a document analyst.]
     #[arg(long, value_name = "TEXT", help_heading = "Prompt")]
     system: Option<String>,

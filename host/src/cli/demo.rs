@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use becalm::outcomes::{Figures, Spending, bound, percentile};
 use becalm::server::{Listening, Model, Server, Spread, Stats};
-use becalm::{Access, Document, Event, Happening, Pool, Rate, Sandbox, Status, Unit};
+use becalm::{Access, Document, Event, Happening, Pool, Rate, Route, Sandbox, Status, Unit};
 
 use super::drive::{MOMENT, Watcher, drive};
 use super::exit::Exit;
@@ -68,7 +68,7 @@ struct Column {
 async fn usual_retries(sandbox: &Sandbox, documents: u64, model: &Model, scale: f64) -> Result<Column> {
     let server = Arc::new(Server::new(model.clone()));
     let listening = Listening::on_port(0, Arc::clone(&server)).await?;
-    let pool = Pool::new(&sandbox.default_settings().await?.timeouts)?;
+    let pool = Pool::new(&sandbox.default_settings().await?.timeouts, &Route::default())?;
     let step = Duration::from_secs(1).mul_f64(scale);
     let started = Instant::now();
     let outcome = naive::send_all(&pool, &listening.base_url(), documents, step).await?;
@@ -104,7 +104,7 @@ async fn becalm(
         *wait = (*wait as f64 * scale) as u64;
     }
     let access = Access::new(&settings.endpoint.base_url, None)?;
-    let sender = Pool::new(&settings.timeouts)?;
+    let sender = Pool::new(&settings.timeouts, &Route::default())?;
     let mut watch = Watch {
         figures: Figures::default(),
         spending: Spending::new(&settings.chat, None, None),

@@ -17,6 +17,7 @@ mod plan;
 mod probe;
 mod progress;
 mod report;
+mod route;
 mod run;
 mod speed;
 mod stop;

@@ -13,6 +13,7 @@ use super::exit::Exit;
 use super::json;
 use super::masked;
 use super::once::{Once, Seen};
+use super::route;
 use super::values::{in_words, limit_value, milliseconds, rate_in_words};
 
 /// Send one request, and say what the answer means.
@@ -20,11 +21,13 @@ use super::values::{in_words, limit_value, milliseconds, rate_in_words};
 #[command(after_help = MORE)]
 pub(crate) struct Args {
     /// Where the endpoint is, up to and without /chat/completions
-    #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL")]
+    #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL", help_heading = "Endpoint")]
     base_url: String,
     /// The model, as the endpoint calls it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Endpoint")]
     model: String,
+    #[command(flatten)]
+    route: route::Args,
     /// As one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -34,7 +37,7 @@ pub(crate) async fn probe(args: &Args) -> Result<Exit> {
     let sandbox = Sandbox::new()?;
     let settings = settings(sandbox.default_settings().await?, args);
     let access = Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
-    let once = Once::new(Pool::new(&settings.timeouts)?, access.clone());
+    let once = Once::new(Pool::new(&settings.timeouts, &args.route.route()?)?, access.clone());
     let mut session = sandbox.open(settings, access, Arc::new(once.clone())).await?;
     session.submit(vec![Document::text("probe", "Say OK.")]).await?;
     let (mut refusal, mut fault) = (None, None);

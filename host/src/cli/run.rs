@@ -54,7 +54,7 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
     let mut settings = args.batch.settings(sandbox.default_settings().await?, base_url);
     settings.trace = args.watching.wants_requests();
     let access = Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
-    let sender = Metered::new(Pool::new(&settings.timeouts)?);
+    let sender = Metered::new(Pool::new(&settings.timeouts, &args.batch.route.route()?)?);
     let mut session = sandbox.open(settings.clone(), access, Arc::clone(&sender) as _).await?;
     // The last thing that can go wrong before anything is sent: until here no file was touched.
     let mut batch = Batch::new(&args.batch, &args.watching, &inputs, &settings)?;

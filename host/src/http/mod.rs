@@ -20,7 +20,7 @@ pub use self::access::Access;
 pub(crate) use self::hooks::Hooks;
 pub(crate) use self::link::add_to_linker;
 pub use self::meter::Metered;
-pub use self::pool::Pool;
+pub use self::pool::{Pool, Route};
 /// How a request ends without an answer; the guest sees the code of the same name.
 pub use wasmtime_wasi_http::Error as TransportError;
 

@@ -1,0 +1,297 @@
+//! The client on real sockets: TLS with a made-up authority, HTTP/2, a proxy, and servers that reset, stall, dribble, hang up
+//! or never come to an end.
+
+mod support;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use becalm::http::{Body, Timeouts, TransportError};
+use becalm::{Access, Document, Pool, Route, Send, Settings, Verdict};
+use bytes::Bytes;
+use http::{Request, Response, Version};
+use http_body_util::{BodyExt, Full};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use support::SANDBOX;
+use support::wire::{Wire, completion};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+
+/// A server whose connections are served by this, each with its number.
+async fn served<Served>(serve: impl Fn(usize, TcpStream) -> Served + std::marker::Send + 'static) -> SocketAddr
+where
+    Served: Future<Output = ()> + std::marker::Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        for number in 0.. {
+            let (stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(serve(number, stream));
+        }
+    });
+    address
+}
+
+/// Reads a request without a body worth reading; nothing if there is none.
+async fn read_request(stream: &mut BufReader<TcpStream>) -> Option<()> {
+    let (mut line, mut length) = (String::new(), 0);
+    while line != "\r\n" {
+        line.clear();
+        if stream.read_line(&mut line).await.ok()? == 0 {
+            return None;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+    }
+    stream.read_exact(&mut vec![0; length]).await.ok().map(drop)
+}
+
+async fn say(stream: &mut BufReader<TcpStream>, text: &str) {
+    let _ = stream.get_mut().write_all(text.as_bytes()).await;
+}
+
+const ANSWER: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+fn pool(route: &Route) -> Arc<Pool> {
+    let timeouts = becalm::Timeouts { connect: 2_000, first_byte: 2_000, between_bytes: 2_000, whole_request: 5_000 };
+    Pool::new(&timeouts, route).unwrap()
+}
+
+async fn send(pool: &Pool, url: String, between_bytes: Duration) -> Result<Response<Body>, TransportError> {
+    let timeouts = Timeouts { first_byte: Some(Duration::from_secs(2)), between_bytes: Some(between_bytes) };
+    pool.send(Request::post(url).body(Bytes::from_static(b"{}")).unwrap(), timeouts).await
+}
+
+/// Sends a request, and reads the answer to its end.
+async fn exchange(pool: &Pool, url: String) -> Result<(Version, Bytes), TransportError> {
+    let answer = send(pool, url, Duration::from_millis(300)).await?;
+    let version = answer.version();
+    Ok((version, answer.into_body().collect().await?.to_bytes()))
+}
+
+/// An authority that nobody knows, in PEM form, and a server's key and certificate by it.
+fn authority() -> (String, Arc<ServerConfig>) {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["localhost".to_string(), "127.0.0.1".to_string()]).unwrap();
+    let certificate = params.signed_by(&key, &issuer).unwrap();
+    let mut config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], PrivateKeyDer::try_from(key.serialize_der()).unwrap())
+        .unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    (issuer.pem(), Arc::new(config))
+}
+
+/// Says the version of the protocol.
+async fn version_of<Stream>(io: TokioIo<Stream>, is_http2: bool)
+where
+    Stream: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + std::marker::Send + 'static,
+{
+    let service = service_fn(|request: Request<hyper::body::Incoming>| async move {
+        let text = format!("{:?}", request.version());
+        Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(text))))
+    });
+    if is_http2 {
+        let _ = hyper::server::conn::http2::Builder::new(TokioExecutor::new()).serve_connection(io, service).await;
+    } else {
+        let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authority_of_ones_own_is_trusted_if_it_is_named_and_http2_is_taken_where_it_is_offered() {
+    let (pem, config) = authority();
+    for (offered, version) in [("h2", Version::HTTP_2), ("http/1.1", Version::HTTP_11)] {
+        let mut config = ServerConfig::clone(&config);
+        config.alpn_protocols = vec![offered.into()];
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let address = served(move |_, stream| {
+            let acceptor = acceptor.clone();
+            async move {
+                if let Ok(stream) = acceptor.accept(stream).await {
+                    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    version_of(TokioIo::new(stream), is_http2).await;
+                }
+            }
+        })
+        .await;
+        let url = format!("https://localhost:{}/v1", address.port());
+        let refused = exchange(&pool(&Route::default()), url.clone()).await.unwrap_err();
+        assert!(matches!(refused, TransportError::TlsCertificateError), "{refused:?}");
+        let route = Route { certificates: Some(pem.clone().into()), http2_only: false };
+        let (seen, body) = exchange(&pool(&route), url).await.unwrap();
+        assert_eq!((seen, body), (version, Bytes::from(format!("{version:?}"))));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn http2_is_spoken_over_plain_tcp_if_that_is_set() {
+    let address = served(|_, stream| version_of(TokioIo::new(stream), true)).await;
+    let route = Route { http2_only: true, ..Route::default() };
+    let (version, _) = exchange(&pool(&route), format!("http://{address}/v1")).await.unwrap();
+    assert_eq!(version, Version::HTTP_2);
+}
+
+/// As a user meets it: flags and environment of the command line.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_is_taken_from_the_environment_and_left_out_where_that_is_said() {
+    let proxy = Wire::answering(200, &completion("through the proxy")).await;
+    let address = proxy.url.strip_suffix("/v1").unwrap().to_string();
+    let run = |exempt: &'static str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+        command.args(["probe", "--base-url", "http://model.invalid/v1", "--model", "m"]);
+        command.env_clear().env("HTTP_PROXY", &address).env("http_proxy", &address).env("NO_PROXY", exempt);
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+    };
+    let through = run("").await.unwrap();
+    assert_eq!(through.status.code(), Some(0), "{through:?}");
+    assert_eq!(proxy.bodies.lock().unwrap().len(), 1);
+    let past = run("model.invalid").await.unwrap();
+    assert_eq!(past.status.code(), Some(4), "{past:?}");
+    assert_eq!(proxy.bodies.lock().unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_hangs_up_stalls_or_never_ends_is_given_up() {
+    let pool = pool(&Route::default());
+    let hangs_up = served(|_, stream| async { drop(stream) }).await;
+    let error = exchange(&pool, format!("http://{hangs_up}/")).await.unwrap_err();
+    assert!(matches!(error, TransportError::ConnectionTerminated), "{error:?}");
+
+    let stalls = served(|_, stream| async {
+        let mut stream = BufReader::new(stream);
+        read_request(&mut stream).await;
+        say(&mut stream, "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf").await;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let started = Instant::now();
+    let error = exchange(&pool, format!("http://{stalls}/")).await.unwrap_err();
+    assert!(matches!(error, TransportError::ConnectionReadTimeout), "{error:?}");
+    assert!((300..1_500).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
+
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&sent);
+    let endless = served(move |_, stream| {
+        let counted = Arc::clone(&counted);
+        async move {
+            let mut stream = BufReader::new(stream);
+            read_request(&mut stream).await;
+            say(&mut stream, "HTTP/1.1 200 OK\r\ncontent-length: 2147483648\r\n\r\n").await;
+            while stream.get_mut().write_all(&[b'x'; 65_536]).await.is_ok() {
+                counted.fetch_add(65_536, Ordering::Relaxed);
+            }
+        }
+    })
+    .await;
+    let error = exchange(&pool, format!("http://{endless}/")).await.unwrap_err();
+    assert!(matches!(error, TransportError::HttpResponseBodySize(_)), "{error:?}");
+    assert!(sent.load(Ordering::Relaxed) < 100 * 1024 * 1024, "{} bytes were taken", sent.load(Ordering::Relaxed));
+}
+
+/// A byte now and then keeps every other timeout from ending it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_dribbles_is_given_up_after_the_whole_time() {
+    let dribbles = served(|_, stream| async {
+        let mut stream = BufReader::new(stream);
+        read_request(&mut stream).await;
+        say(&mut stream, "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n").await;
+        while stream.get_mut().write_all(b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+    let sandbox = becalm::Sandbox::new().unwrap();
+    let mut settings: Settings = SANDBOX.default_settings().await.unwrap();
+    settings.endpoint.base_url = format!("http://{dribbles}/v1");
+    settings.chat.model = "m".into();
+    settings.timeouts.whole_request = 600;
+    settings.retry.max_attempts = 1;
+    let access = Access::new(&settings.endpoint.base_url, None).unwrap();
+    let sender = Pool::new(&settings.timeouts, &Route::default()).unwrap();
+    let started = Instant::now();
+    let report = sandbox.analyze_batch(&[Document::text("a", "t")], &settings, access, sender).await.unwrap();
+    assert!(matches!(report.outcomes[0].verdict, Verdict::Failed(_)), "{report:?}");
+    assert!((600..2_000).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_dropped_is_aborted() {
+    let (told, mut heard) = mpsc::channel(1);
+    let waits = served(move |_, stream| {
+        let told = told.clone();
+        async move {
+            let mut stream = BufReader::new(stream);
+            read_request(&mut stream).await;
+            told.send("there").await.unwrap();
+            let end = stream.read(&mut [0]).await;
+            told.send(if matches!(end, Ok(0) | Err(_)) { "gone" } else { "more" }).await.unwrap();
+        }
+    })
+    .await;
+    let pool = pool(&Route::default());
+    let sending = tokio::spawn(async move { exchange(&pool, format!("http://{waits}/")).await.map(drop) });
+    assert_eq!(heard.recv().await, Some("there"));
+    sending.abort();
+    let gone = tokio::time::timeout(Duration::from_secs(2), heard.recv()).await;
+    assert_eq!(gone.unwrap(), Some("gone"));
+}
+
+/// The server closes an idle connection at the moment when the next request is on its way.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stale_connection_is_tried_once_more_and_costs_no_attempt() {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&requests);
+    let forgetful = served(move |_, stream| {
+        let counted = Arc::clone(&counted);
+        async move {
+            let mut stream = BufReader::new(stream);
+            read_request(&mut stream).await;
+            counted.fetch_add(1, Ordering::Relaxed);
+            say(&mut stream, ANSWER).await;
+            // The next one on this connection is read, and the connection closed without a word.
+            if read_request(&mut stream).await.is_some() {
+                counted.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    })
+    .await;
+    let pool = pool(&Route::default());
+    for expected in [1, 3, 5] {
+        let (_, body) = exchange(&pool, format!("http://{forgetful}/")).await.unwrap();
+        assert_eq!((body, requests.load(Ordering::Relaxed)), (Bytes::from_static(b"ok"), expected));
+    }
+
+    // One that does so every time is a fault, after one more try.
+    let (count, counted) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&requests));
+    counted.store(0, Ordering::Relaxed);
+    let hung_up = Arc::clone(&count);
+    let broken = served(move |_, stream| {
+        let hung_up = Arc::clone(&hung_up);
+        async move {
+            read_request(&mut BufReader::new(stream)).await;
+            hung_up.fetch_add(1, Ordering::Relaxed);
+        }
+    })
+    .await;
+    let error = exchange(&pool, format!("http://{broken}/")).await.unwrap_err();
+    assert!(matches!(error, TransportError::ConnectionTerminated), "{error:?}");
+    assert_eq!(count.load(Ordering::Relaxed), 2);
+}
