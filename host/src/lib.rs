@@ -33,6 +33,7 @@ pub use contract::{
 mod error;
 pub use error::Error;
 
+mod cache;
 mod sandbox;
 pub use sandbox::{COMPONENT, Sandbox, Session};
 

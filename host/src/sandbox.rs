@@ -1,5 +1,6 @@
 //! Runs the component: one compiled `Sandbox`, any number of `Session`s in it. The order is settings → session → events.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use wasmtime::{Config, Engine, Store, StoreLimits, StoreLimitsBuilder};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
+use crate::cache;
 use crate::clock::Clock;
 use crate::contract::{Batch, BatchPre, Document, Event, Report, Settings, Status};
 use crate::error::Error;
@@ -42,6 +44,22 @@ impl Sandbox {
         Self::with_config(&Config::new())
     }
 
+    /// Compiles the component, or takes it from this folder, where an earlier process left it compiled.
+    ///
+    /// Only what this user alone can write is taken, and only if it is whole and fits this version and this machine;
+    /// otherwise it is compiled, and left there.
+    ///
+    /// # Errors
+    ///
+    /// If the machine's runtime cannot be set up.
+    pub fn cached(folder: &Path) -> Result<Self, Error> {
+        let started = Instant::now();
+        let engine = Engine::new(&Config::new())?;
+        let (component, found) = cache::component(&engine, COMPONENT, folder)?;
+        debug!(?found, after_ms = started.elapsed().as_millis(), "the component is there");
+        Self::linked(engine, component)
+    }
+
     /// The same with a wasmtime configuration of the caller's.
     ///
     /// # Errors
@@ -51,11 +69,15 @@ impl Sandbox {
         let started = Instant::now();
         let engine = Engine::new(config)?;
         let component = Component::new(&engine, COMPONENT)?;
+        debug!(bytes = COMPONENT.len(), after_ms = started.elapsed().as_millis(), "the component is compiled");
+        Self::linked(engine, component)
+    }
+
+    fn linked(engine: Engine, component: Component) -> Result<Self, Error> {
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_proxy_interfaces_async(&mut linker)?;
         crate::http::add_to_linker(&mut linker)?;
         let batch = BatchPre::new(linker.instantiate_pre(&component)?)?;
-        debug!(bytes = COMPONENT.len(), after_ms = started.elapsed().as_millis(), "the component is compiled");
         Ok(Self { engine, batch, component, clock: Clock::default() })
     }
 

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use becalm::{COMPONENT, Sandbox};
+use becalm::COMPONENT;
 
 use super::exit::Exit;
+use super::sandbox::sandbox;
 
 /// Write the embedded component, or say what it imports and exports.
 #[derive(Debug, clap::Args)]
@@ -20,7 +21,7 @@ pub(crate) fn component(args: &Args) -> Result<Exit> {
     if let Some(path) = &args.output {
         fs::write(path, COMPONENT).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let sandbox = Sandbox::new()?;
+    let sandbox = sandbox()?;
     println!("size     {} KB", COMPONENT.len().div_ceil(1_000));
     for (title, names) in [("imports", sandbox.imports()), ("exports", sandbox.exports())] {
         names.iter().for_each(|name| println!("{title}  {name}"));

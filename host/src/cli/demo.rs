@@ -13,6 +13,7 @@ use super::drive::{MOMENT, Watcher, drive};
 use super::exit::Exit;
 use super::naive;
 use super::progress::Progress;
+use super::sandbox::sandbox;
 use super::stop::Stop;
 use super::values::in_words;
 
@@ -42,7 +43,7 @@ pub(crate) async fn demo(args: &Args) -> Result<Exit> {
     if !args.real_time {
         eprintln!("all times are shortened by {:.0}, from a window of 60 s (--real-time: not shortened)", 1.0 / scale);
     }
-    let sandbox = Sandbox::new()?;
+    let sandbox = sandbox()?;
     let rate = Rate { unit: Unit::Requests, amount: model.requests, window: window.as_millis() as u64 };
     let columns = [
         usual_retries(&sandbox, args.documents, &model, scale).await?,

@@ -19,6 +19,7 @@ mod progress;
 mod report;
 mod route;
 mod run;
+mod sandbox;
 mod speed;
 mod stop;
 mod summary;

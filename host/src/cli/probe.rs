@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use becalm::{
-    Access, Document, Fault, Happening, Limit, LimitSource, Outcome, Pool, Refusal, Sandbox, Settings, Verdict,
-};
+use becalm::{Access, Document, Fault, Happening, Limit, LimitSource, Outcome, Pool, Refusal, Settings, Verdict};
 use serde_json::{Value, json};
 
 use super::exit::Exit;
@@ -14,6 +12,7 @@ use super::json;
 use super::masked;
 use super::once::{Once, Seen};
 use super::route;
+use super::sandbox::sandbox;
 use super::values::{in_words, limit_value, milliseconds, rate_in_words};
 
 /// Send one request, and say what the answer means.
@@ -34,7 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn probe(args: &Args) -> Result<Exit> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = sandbox()?;
     let settings = settings(sandbox.default_settings().await?, args);
     let access = Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
     let once = Once::new(Pool::new(&settings.timeouts, &args.route.route()?)?, access.clone());

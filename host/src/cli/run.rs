@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use becalm::outcomes::bound;
-use becalm::{Access, Metered, Pool, Sandbox};
+use becalm::{Access, Metered, Pool};
 
 use super::args;
 use super::batch::Batch;
 use super::drive::{MOMENT, drive};
 use super::exit::{BrokenOff, Exit};
 use super::plan::{self, Assumed};
+use super::sandbox::sandbox;
 use super::stop::Stop;
 use super::values::span;
 use super::voice;
@@ -50,7 +51,7 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
     };
     args.watching.trace();
     let inputs = args.batch.scan()?;
-    let sandbox = Sandbox::new()?;
+    let sandbox = sandbox()?;
     let mut settings = args.batch.settings(sandbox.default_settings().await?, base_url);
     settings.trace = args.watching.wants_requests();
     let access = Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
