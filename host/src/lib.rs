@@ -35,6 +35,7 @@ pub use error::Error;
 
 mod cache;
 mod sandbox;
+mod walls;
 pub use sandbox::{COMPONENT, Sandbox, Session};
 
 mod clock;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tracing::debug;
 use wasmtime::component::{Component, Linker, ResourceAny, ResourceTable};
-use wasmtime::{Config, Engine, Store, StoreLimits, StoreLimitsBuilder};
+use wasmtime::{Config, Engine, Store, StoreLimits};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::contract::{Batch, BatchPre, Document, Event, Report, Settings, Status};
 use crate::error::Error;
 use crate::http::{Access, Hooks, Send};
+use crate::walls::{self, Watchdog};
 
 /// The component as built, from which any runtime for WASI 0.2 can make its own instance.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/becalm.component.wasm"));
@@ -54,7 +55,7 @@ impl Sandbox {
     /// If the machine's runtime cannot be set up.
     pub fn cached(folder: &Path) -> Result<Self, Error> {
         let started = Instant::now();
-        let engine = Engine::new(&Config::new())?;
+        let engine = Engine::new(&walls::configured(&Config::new()))?;
         let (component, found) = cache::component(&engine, COMPONENT, folder)?;
         debug!(?found, after_ms = started.elapsed().as_millis(), "the component is there");
         Self::linked(engine, component)
@@ -67,13 +68,14 @@ impl Sandbox {
     /// If the configuration does not fit the machine or the component.
     pub fn with_config(config: &Config) -> Result<Self, Error> {
         let started = Instant::now();
-        let engine = Engine::new(config)?;
+        let engine = Engine::new(&walls::configured(config))?;
         let component = Component::new(&engine, COMPONENT)?;
         debug!(bytes = COMPONENT.len(), after_ms = started.elapsed().as_millis(), "the component is compiled");
         Self::linked(engine, component)
     }
 
     fn linked(engine: Engine, component: Component) -> Result<Self, Error> {
+        walls::keep_time(&engine);
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_proxy_interfaces_async(&mut linker)?;
         crate::http::add_to_linker(&mut linker)?;
@@ -140,6 +142,8 @@ impl Sandbox {
     async fn instantiate(&self, hooks: Hooks) -> Result<(Store<Guest>, Batch), Error> {
         let mut store = Store::new(&self.engine, Guest::new(hooks, self.clock));
         store.limiter(|guest| &mut guest.limits);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|mut context| context.data_mut().watchdog.tick());
         let batch = self.batch.instantiate_async(&mut store).await?;
         Ok((store, batch))
     }
@@ -206,6 +210,7 @@ struct Guest {
     hooks: Hooks,
     table: ResourceTable,
     limits: StoreLimits,
+    watchdog: Watchdog,
 }
 
 impl Guest {
@@ -216,26 +221,26 @@ impl Guest {
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
             hooks,
-            table: ResourceTable::new(),
-            limits: StoreLimitsBuilder::new().memory_size(MOST_MEMORY).build(),
+            table: walls::table(),
+            limits: walls::limits(),
+            watchdog: Watchdog::new(matches!(clock, Clock::Virtual(_))),
         }
     }
 }
 
 impl WasiView for Guest {
     fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.watchdog.called();
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
 
 impl WasiHttpView for Guest {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
+        self.watchdog.called();
         WasiHttpCtxView { hooks: &mut self.hooks, table: &mut self.table, ctx: &mut self.http }
     }
 }
-
-/// Documents are fed in small numbers, so a session needs a few MiB; `analyze_batch` holds a whole batch.
-const MOST_MEMORY: usize = 2 * 1024 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
