@@ -39,6 +39,7 @@ fn every_mistake_is_named_with_a_hint_and_an_exit_code() {
     write("thesis.jsonl", "my thesis\n");
     write("wrong.toml", "modle = \"m\"\n");
     write("key.toml", "api-key = \"sk-1\"\n");
+    write("bare.toml", "model = \"m\"\napi-key = sk-very-secret\n");
     write("value.toml", "jitter = \"soon\"\n");
     let url = "--base-url=http://model.invalid/v1";
     let mut said = String::new();
@@ -72,11 +73,12 @@ fn every_mistake_is_named_with_a_hint_and_an_exit_code() {
     ] {
         write!(said, "$ becalm {}\n{}\n", arguments.join(" "), becalm(folder.path(), arguments, &[])).unwrap();
     }
-    for file in ["wrong.toml", "key.toml", "value.toml", "thesis.jsonl", "none.toml"] {
+    for file in ["wrong.toml", "key.toml", "bare.toml", "value.toml", "thesis.jsonl", "none.toml"] {
         let environment = [("BECALM_CONFIG", file)];
         let text = becalm(folder.path(), &["plan", "a.txt", "--model=m"], &environment);
         write!(said, "$ BECALM_CONFIG={file} becalm plan a.txt --model=m\n{text}\n").unwrap();
     }
+    assert!(!said.contains("very-secret"));
     insta::assert_snapshot!(said);
 }
 

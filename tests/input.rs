@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use support::wire::Wire;
+use support::wire::{Said, Wire, completion};
 use tempfile::TempDir;
 
 /// The bodies that were sent, as JSON, sorted.
@@ -177,9 +177,9 @@ async fn a_very_large_row_is_warned_of_and_its_refusal_stays_short() {
 async fn a_batch_of_very_large_rows_fits_into_the_sandbox() {
     let endpoint = Wire::completing("ok").await;
     let folder = folder(&[]);
-    for n in 0..60 {
-        fs::write(folder.path().join(format!("{n}.txt")), "x".repeat(20_000_000)).unwrap();
-    }
+    let first = folder.path().join("0.txt");
+    fs::write(&first, "x".repeat(20_000_000)).unwrap();
+    (1..60).for_each(|n| fs::hard_link(&first, folder.path().join(format!("{n}.txt"))).unwrap());
     let ended = run(folder.path(), &endpoint, &["*.txt"]).await;
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert_eq!(endpoint.bodies.lock().unwrap().len(), 60);
@@ -194,4 +194,37 @@ async fn a_file_without_one_usable_document_is_refused() {
     assert_eq!(ended.code, 2, "{}", ended.stderr);
     assert!(ended.stderr.contains("no document can be used: in.jsonl, line 1"), "{}", ended.stderr);
     assert!(ended.lines.is_empty() && sent(&endpoint).is_empty());
+}
+
+/// `run .` again and again: what becalm writes is no document.
+#[tokio::test(flavor = "multi_thread")]
+async fn results_in_the_folder_are_no_documents() {
+    let endpoint = Wire::completing("ok").await;
+    let folder = folder(&[("a.txt", b"one"), ("becalm.toml", b"max-in-flight = 3\n")]);
+    for _ in 0..2 {
+        let ended = run(folder.path(), &endpoint, &[".", "--events", "events.jsonl"]).await;
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+    }
+    assert_eq!(contents(&endpoint), ["one"]);
+    let ended = run(folder.path(), &endpoint, &["a.txt", "--events", "out.jsonl"]).await;
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("results and events cannot go into one file"), "{}", ended.stderr);
+}
+
+/// A file that somebody still writes to.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_input_that_grows_while_it_is_read_does_no_harm() {
+    let folder = folder(&[("in.jsonl", b"{\"id\":1,\"text\":\"one\"}\n")]);
+    let input = folder.path().join("in.jsonl");
+    let endpoint = Wire::saying(move |number| {
+        if number == 0 {
+            let mut file = fs::OpenOptions::new().append(true).open(&input).unwrap();
+            std::io::Write::write_all(&mut file, b"{\"id\":2,\"text\":\"two\"}\n").unwrap();
+        }
+        Said { status: 200, headers: String::new(), body: completion("ok") }
+    })
+    .await;
+    let ended = run(folder.path(), &endpoint, &["in.jsonl"]).await;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(!ended.stderr.contains("not sent"), "{}", ended.stderr);
 }

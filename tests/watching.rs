@@ -151,3 +151,47 @@ async fn a_report_is_made_of_results_and_events() {
         assert!(ended.stderr.contains(message), "{}", ended.stderr);
     }
 }
+
+/// `2>&1 | head -1`, and a log that was cut off in the middle of a line.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_who_listens_is_no_reason_to_lose_anything() {
+    let desk = Desk::new().await;
+    fs::write(
+        desk.path().join("events.jsonl"),
+        "{\"event\":\"started\",\"at_epoch_ms\":1,\"limits\":[]}\n{\"event\":\"se",
+    )
+    .unwrap();
+    let url = desk.listening.base_url();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+    command.current_dir(desk.path()).env_clear().args([
+        "run",
+        "in.jsonl",
+        "--model",
+        "m",
+        "--base-url",
+        &url,
+        "--json",
+    ]);
+    command.args(["-o", "out.jsonl", "--events", "events.jsonl", "--limit", "10/2s"]);
+    let status = tokio::task::spawn_blocking(move || {
+        let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        drop(child.stderr.take());
+        child.wait().unwrap()
+    });
+    assert_eq!(status.await.unwrap().code(), Some(0));
+    assert_eq!(fs::read_to_string(desk.path().join("out.jsonl")).unwrap().lines().count(), 15);
+    let ended = becalm(desk.path(), &["report", "out.jsonl", "--events", "events.jsonl", "-o", "report.html"]).await;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let ended = becalm(desk.path(), &["report", "out.jsonl", "-o", "out.jsonl"]).await;
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("out.jsonl holds what the page is made of"), "{}", ended.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_log_that_cannot_be_written_ends_and_the_batch_does_not() {
+    let desk = Desk::new().await;
+    let ended = desk.run(&["-o", "out.jsonl", "--events", "/dev/full", "--limit", "10/2s"]).await;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stderr.contains("warning: cannot write the events, which end here"), "{}", ended.stderr);
+}

@@ -1,13 +1,15 @@
 //! What describes a batch, the same for `run` and `plan`: documents, endpoint, prompt, limits, retries.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use becalm::documents::{Columns, InputError, Inputs, Row};
 use becalm::outcomes::{Before, Past, Prices, Spending};
 use becalm::{Rate, Settings, Unit};
+use same_file::is_same_file;
 
+use super::defaults;
 use super::route;
 use super::values::{milliseconds, price, rate, span};
 
@@ -17,7 +19,7 @@ pub(crate) struct Batch {
     /// Text files, folders, patterns such as 'docs/**/*.md', CSV, JSONL of {"id","text"} or in OpenAI Batch form, or -
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Append one line per document here, and go on from it; standard output if absent
+    /// Results, a line per document; what they answer already is not sent again [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Send what is missing or was put off, but not what failed before
@@ -26,12 +28,12 @@ pub(crate) struct Batch {
     /// Send a document again whose content changed since it was answered
     #[arg(long)]
     pub(crate) force: bool,
-    /// Column of a table (.csv, .tsv) with the documents' ids
-    #[arg(long, value_name = "NAME", default_value = "id", help_heading = "Tables")]
-    id_column: String,
-    /// Column with their texts
-    #[arg(long, value_name = "NAME", default_value = "text", help_heading = "Tables")]
-    text_column: String,
+    /// Column of a table (.csv, .tsv) with the documents' ids [default: id]
+    #[arg(long, value_name = "NAME", help_heading = "Tables")]
+    id_column: Option<String>,
+    /// Column with their texts [default: text]
+    #[arg(long, value_name = "NAME", help_heading = "Tables")]
+    text_column: Option<String>,
     /// Where the endpoint is, up to and without /chat/completions
     #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL", help_heading = "Endpoint")]
     pub(crate) base_url: Option<String>,
@@ -55,7 +57,7 @@ pub(crate) struct Batch {
     /// What a million tokens of answers cost
     #[arg(long, value_name = "PRICE", value_parser = price, help_heading = "Spending")]
     price_out: Option<f64>,
-    /// Stop before more than that may be spent; needs both prices
+    /// Stop before this run may spend more than that; needs both prices
     #[arg(long, value_name = "AMOUNT", value_parser = price, help_heading = "Spending")]
     budget: Option<f64>,
     /// Be over after so long, such as 2h: sending stops a little earlier, so that requests on the wire can end
@@ -91,10 +93,21 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Looks at all documents.
-    pub(crate) fn scan(&self) -> Result<Inputs> {
-        let columns = Columns { id: self.id_column.clone(), text: self.text_column.clone() };
-        let inputs = Inputs::scan(&self.inputs, std::io::stdin(), columns)?;
+    /// Looks at all documents; what becalm itself writes or reads is none.
+    pub(crate) fn scan(&self, events: Option<&Path>) -> Result<Inputs> {
+        if let (Some(output), Some(events)) = (&self.output, events)
+            && (output == events || is_same_file(output, events).unwrap_or(false))
+        {
+            bail!("results and events cannot go into one file\nhint: name another one with --events");
+        }
+        let usual = Columns::default();
+        let columns = (self.id_column.is_some() || self.text_column.is_some()).then(|| Columns {
+            id: self.id_column.clone().unwrap_or(usual.id),
+            text: self.text_column.clone().unwrap_or(usual.text),
+        });
+        let except = self.output.iter().map(PathBuf::as_path).chain(events).chain([Path::new(defaults::FILE)]);
+        let except = except.map(Path::to_path_buf).collect::<Vec<_>>();
+        let inputs = Inputs::scan(&self.inputs, std::io::stdin(), columns, &except)?;
         if inputs.has_texts() && self.model.is_none() {
             bail!("no model is named\nhint: name it with --model, as the endpoint calls it");
         }

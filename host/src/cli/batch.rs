@@ -22,6 +22,7 @@ pub(crate) struct Batch {
     pub(crate) figures: Figures,
     pub(crate) voice: Voice,
     count: u64,
+    can_go_on: bool,
     earlier: Earlier,
     spending: Spending,
     /// What the documents contain that have no outcome yet.
@@ -40,14 +41,15 @@ impl Batch {
         let journal = args.output.as_deref().map_or_else(|| Ok(Journal::stdout()), Journal::open)?;
         let earlier = args.earlier(inputs, &journal.past());
         let mut voice = Voice::new(watching, inputs.count(), earlier.answered + earlier.failed)?;
-        voice.note(&json::started(inputs.count(), &earlier, settings))?;
+        voice.note(&json::started(inputs.count(), &earlier, settings));
         let torn = (journal.torn_bytes() > 0)
             .then(|| format!("the last line of the results was torn; its {} bytes were cut off", journal.torn_bytes()));
         for warning in inputs.warnings().iter().cloned().chain(torn).chain(earlier.warning(args.force)) {
-            voice.warn(&warning)?;
+            voice.warn(&warning);
         }
         let (count, contents) = (inputs.count(), HashMap::new());
-        Ok(Self { journal, figures: Figures::default(), voice, count, earlier, spending, contents })
+        let can_go_on = args.output.is_some();
+        Ok(Self { journal, figures: Figures::default(), voice, count, can_go_on, earlier, spending, contents })
     }
 
     /// Says what it came to.
@@ -57,18 +59,20 @@ impl Batch {
         bound: Duration,
         limits: &[Limit],
         stopped: Option<Reason>,
-    ) -> Result<Exit> {
+    ) -> Exit {
         let Self { figures, earlier, spending, voice, .. } = self;
         let ended = earlier.answered + earlier.failed + figures.answered + figures.failed + figures.postponed;
-        let left = self.count - ended;
-        let summary = Summary { figures, earlier, spending, elapsed, bound, limits, left, stopped };
-        voice.sum_up(&json::summary(&summary), &summary.lines())?;
-        Ok(match figures {
+        // The input may have grown since it was looked at.
+        let left = self.count.saturating_sub(ended);
+        let summary =
+            Summary { figures, earlier, spending, elapsed, bound, limits, left, can_go_on: self.can_go_on, stopped };
+        voice.sum_up(&json::summary(&summary), &summary.lines());
+        match figures {
             Figures { halted: Some(_), .. } => Exit::Halted,
             Figures { postponed, .. } if *postponed + left > 0 => Exit::Unfinished,
             Figures { failed, .. } if *failed + earlier.failed > 0 => Exit::SomeFailed,
             _ => Exit::Done,
-        })
+        }
     }
 }
 
@@ -90,11 +94,12 @@ impl Watcher for Batch {
         }
         self.figures.add(event);
         self.spending.add(event);
-        self.voice.event(event)
+        self.voice.event(event);
+        Ok(())
     }
 
     fn tick(&mut self, status: &Status) -> Result<()> {
-        self.voice.tick(status, &self.spending)?;
+        self.voice.tick(status, &self.spending);
         self.journal.sync_now_and_then().context("cannot write the results")
     }
 

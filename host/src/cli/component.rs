@@ -8,6 +8,7 @@ use becalm::COMPONENT;
 
 use super::exit::Exit;
 use super::sandbox::sandbox;
+use super::say::data;
 
 /// Write the embedded component, or say what it imports and exports.
 #[derive(Debug, clap::Args)]
@@ -22,9 +23,9 @@ pub(crate) fn component(args: &Args) -> Result<Exit> {
         fs::write(path, COMPONENT).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let sandbox = sandbox()?;
-    println!("size     {} KB", COMPONENT.len().div_ceil(1_000));
+    data(format_args!("size     {} KB", COMPONENT.len().div_ceil(1_000)))?;
     for (title, names) in [("imports", sandbox.imports()), ("exports", sandbox.exports())] {
-        names.iter().for_each(|name| println!("{title}  {name}"));
+        names.iter().try_for_each(|name| data(format_args!("{title}  {name}")))?;
     }
     Ok(Exit::Done)
 }

@@ -4,11 +4,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::{BoolishValueParser, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use toml::{Table, Value};
+
+use super::say::aside;
 
 /// Reads the command line, with defaults from the environment and from the file. Ends the process as clap does, for help
 /// and for mistakes.
@@ -19,8 +21,16 @@ use toml::{Table, Value};
 pub(crate) fn matches(command: Command) -> Result<ArgMatches> {
     let path = std::env::var_os("BECALM_CONFIG").map(PathBuf::from);
     let name = path.clone().unwrap_or_else(|| FILE.into());
+    let is_configured =
+        std::env::args_os().nth(1).is_some_and(|command| CONFIGURED.iter().any(|known| command == *known));
     let file = match std::fs::read_to_string(&name) {
-        Ok(text) => text.parse::<Table>().with_context(|| format!("{} is no TOML", name.display()))?,
+        // Other commands take nothing from it.
+        _ if !is_configured => Table::new(),
+        Ok(text) => text.parse::<Table>().map_err(|error| {
+            // Not the whole error: it shows the line, and that may hold a key.
+            let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
+            anyhow!("{}, line {line}: it is no TOML: {}", name.display(), error.message())
+        })?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.is_none() => Table::new(),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", name.display())),
     };
@@ -40,7 +50,7 @@ pub(crate) fn matches(command: Command) -> Result<ArgMatches> {
     Ok(command.try_get_matches().unwrap_or_else(|error| {
         let _ = error.print();
         if let Some(key) = comes_from(&error, &file) {
-            eprintln!("hint: {key} is set in {}", name.display());
+            aside(format_args!("hint: {key} is set in {}", name.display()));
         }
         std::process::exit(error.exit_code())
     }))
@@ -92,10 +102,10 @@ fn comes_from<'a>(error: &clap::Error, file: &'a Table) -> Option<&'a String> {
         return None;
     };
     let flag = arg.split([' ', '=']).next()?;
-    let is_given = std::env::args().any(|given| given.split('=').next() == Some(flag));
+    let is_given = std::env::args_os().any(|given| given.to_string_lossy().split('=').next() == Some(flag));
     file.keys().find(|key| flag.strip_prefix("--") == Some(key) && !is_given)
 }
 
-const FILE: &str = "becalm.toml";
+pub(crate) const FILE: &str = "becalm.toml";
 /// The commands that have so many flags that one does not want to repeat them.
 const CONFIGURED: [&str; 3] = ["run", "plan", "probe"];

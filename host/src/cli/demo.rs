@@ -186,5 +186,5 @@ const REAL_WINDOW: Duration = Duration::from_secs(60);
 const SHORT_WINDOW: Duration = Duration::from_secs(3);
 
 const MORE: &str = "\
-The server allows 10 requests in a rolling window and answers after a sixtieth of it; it refuses the rest with
+The server allows 10 requests in a rolling window and answers after a sixtieth of it; it refuses the rest with \
 Retry-After. The window is shortened from 60 s so that the demo takes less than a minute.";

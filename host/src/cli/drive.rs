@@ -10,7 +10,6 @@ use becalm::{
     Document, Error, Event, Happening, Input, Outcome, PostponeReason, Session, Status, SubmitError, Verdict,
 };
 use jiff::Timestamp;
-use tokio::time::Instant;
 
 use super::stop::{Reason, Stop};
 
@@ -49,7 +48,7 @@ where
     Rows: Iterator<Item = Result<Row, InputError>>,
 {
     let mut feed = Feed { rows: rows.peekable(), is_open: true, waiting: HashMap::new(), waiting_bytes: 0 };
-    let mut stopped: Option<(Instant, Option<Reason>)> = None;
+    let mut stopped: Option<Option<Reason>> = None;
     let mut unreadable = None;
     let mut status = session.status().await?;
     loop {
@@ -60,9 +59,9 @@ where
         let reason = stop.reason().or_else(|| watcher.objection()).or_else(|| feed.is_stuck(watcher));
         if stopped.is_none() && (reason.is_some() || unreadable.is_some()) {
             session.stop().await?;
-            (feed.is_open, stopped) = (false, Some((Instant::now(), reason)));
+            (feed.is_open, stopped) = (false, Some(reason));
         }
-        if stopped.is_some_and(|(since, _)| stop.is_over(since)) {
+        if stopped.is_some() && stop.is_over() {
             // What is on the wire is given up with the session.
             break;
         }
@@ -77,7 +76,7 @@ where
             break;
         }
     }
-    unreadable.map_or(Ok(stopped.and_then(|(_, reason)| reason)), |error| Err(error.into()))
+    unreadable.map_or(Ok(stopped.flatten()), |error| Err(error.into()))
 }
 
 /// The documents that are still to be submitted.

@@ -6,6 +6,8 @@ use becalm::documents::InputError;
 use becalm::outcomes::JournalError;
 use becalm::{Error, SettingsError};
 
+use super::say::aside;
+
 /// Exit codes, the same for every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -34,9 +36,9 @@ pub(crate) struct BrokenOff(#[source] pub(crate) anyhow::Error);
 
 /// Prints an error with all its causes, and a hint where there is one.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
-    eprintln!("error: {error:#}");
+    aside(format_args!("error: {error:#}"));
     if let Some(hint) = error.chain().find_map(hint) {
-        eprintln!("hint: {hint}");
+        aside(format_args!("hint: {hint}"));
     }
     if error.is::<BrokenOff>() { Exit::Unfinished } else { Exit::Usage }
 }
@@ -64,7 +66,7 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
         });
     }
     if error.is::<BrokenOff>() {
-        return Some("run the same command again to go on".into());
+        return Some("with the same output file, the same command goes on".into());
     }
     match error.downcast_ref()? {
         Error::Settings(SettingsError { field, .. }) => flag(field).map(|flag| format!("it is set by {flag}")),

@@ -8,20 +8,19 @@ use anyhow::{Context, Result};
 use becalm::documents::Inputs;
 use becalm::outcomes::{Figures, Past, Spending, bound};
 use becalm::server::{InProcess, Kind, Model, Server, Spread};
-use becalm::{Access, Clock, Document, Event, Happening, Rate, Settings, Status, Unit};
+use becalm::{Access, Clock, Document, Event, FailureKind, Happening, Rate, Settings, Status, Unit, Verdict};
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::args::{self, Earlier};
 use super::drive::{Watcher, drive};
 use super::exit::Exit;
-use super::json as as_json;
+use super::forecast::Forecast;
 use super::progress::Progress;
 use super::sandbox::sandbox;
+use super::say::{aside, data};
 use super::stop::{Reason, Stop};
-use super::summary::tokens;
-use super::values::{in_words, local_time, milliseconds, rate, rate_in_words, spread};
+use super::values::{rate, spread};
 
 /// Foretell how a run goes: when it ends, what it waits for, what it takes.
 #[derive(Debug, clap::Args)]
@@ -40,18 +39,11 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Assumed {
     /// The limit that the endpoint enforces where none is given, and that a run has to find out
-    #[arg(long, value_name = "N/SPAN", value_parser = rate, default_value = USUAL_LIMIT, help_heading = "Assumptions")]
+    #[arg(long, value_name = "N/SPAN", value_parser = rate, default_value = USUAL_LIMIT, help_heading = "Forecast")]
     assume_limit: Rate,
     /// How long an answer takes, 1s, or 2s..20s to vary
-    #[arg(long, value_name = "SPAN", value_parser = spread, default_value = USUAL_LATENCY, help_heading = "Assumptions")]
+    #[arg(long, value_name = "SPAN", value_parser = spread, default_value = USUAL_LATENCY, help_heading = "Forecast")]
     latency: Spread,
-}
-
-impl Default for Assumed {
-    fn default() -> Self {
-        let expected = "a constant that can be read";
-        Self { assume_limit: rate(USUAL_LIMIT).expect(expected), latency: spread(USUAL_LATENCY).expect(expected) }
-    }
 }
 
 /// Runs it in a runtime of its own, whose time is virtual.
@@ -64,15 +56,15 @@ pub(crate) fn foretell(batch: &args::Batch, assumed: &Assumed, is_json: bool) ->
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     let forecast = runtime.context("cannot set up virtual time")?.block_on(forecast(batch, assumed))?;
     if is_json {
-        println!("{}", forecast.json());
+        data(forecast.json())?;
     } else {
-        forecast.lines().iter().for_each(|line| println!("{line}"));
+        forecast.lines().iter().try_for_each(data)?;
     }
     Ok(Exit::Done)
 }
 
 async fn forecast(batch: &args::Batch, assumed: &Assumed) -> Result<Forecast> {
-    let inputs = batch.scan()?;
+    let inputs = batch.scan(None)?;
     let now = Timestamp::now();
     let epoch = Duration::try_from(now.duration_since(Timestamp::UNIX_EPOCH)).unwrap_or_default();
     let sandbox = sandbox()?.in_time(Clock::Virtual(epoch));
@@ -86,7 +78,7 @@ async fn forecast(batch: &args::Batch, assumed: &Assumed) -> Result<Forecast> {
     let started = Instant::now();
     let stop = Stop::never().with_deadline(batch.deadline);
     // Only a deadline has to be looked at in between.
-    let moment = batch.deadline.map_or(LONG, |deadline| deadline / 100);
+    let moment = batch.deadline.map_or(LONG, |deadline| (deadline / 100).max(Duration::from_millis(1)));
     let stopped = drive(&mut session, batch.rows(&inputs, &past), &stop, moment, &mut watch).await;
     watch.progress.finish();
     let elapsed = started.elapsed();
@@ -127,13 +119,15 @@ fn model(settings: &Settings, assumed: &Assumed) -> Model {
 }
 
 /// Adds up what happens.
-struct Watch {
-    figures: Figures,
-    spending: Spending,
-    earlier: Earlier,
+pub(crate) struct Watch {
+    pub(crate) figures: Figures,
+    pub(crate) spending: Spending,
+    pub(crate) earlier: Earlier,
+    /// Documents that cannot be used.
+    pub(crate) unusable: u64,
+    pub(crate) pauses: u64,
+    pub(crate) paused: Duration,
     progress: Progress,
-    pauses: u64,
-    paused: Duration,
     paused_at: Option<u64>,
 }
 
@@ -141,13 +135,14 @@ impl Watch {
     fn new(batch: &args::Batch, inputs: &Inputs, past: &Past, settings: &Settings) -> Result<Self> {
         let earlier = batch.earlier(inputs, past);
         for warning in inputs.warnings().iter().cloned().chain(earlier.warning(batch.force)) {
-            eprintln!("warning: {warning}");
+            aside(format_args!("warning: {warning}"));
         }
         Ok(Self {
             figures: Figures::default(),
             spending: batch.spending(settings)?,
             progress: Progress::new(inputs.count(), earlier.answered + earlier.failed),
             earlier,
+            unusable: 0,
             pauses: 0,
             paused: Duration::ZERO,
             paused_at: None,
@@ -167,8 +162,12 @@ impl Watcher for Watch {
     fn event(&mut self, event: &Event) -> Result<()> {
         self.figures.add(event);
         self.spending.add(event);
-        match event.what {
-            Happening::Outcome(_) => self.progress.step(),
+        match &event.what {
+            Happening::Outcome(outcome) => {
+                self.progress.step();
+                let is_unusable = matches!(&outcome.verdict, Verdict::Failed(failure) if failure.kind == FailureKind::InvalidDocument);
+                self.unusable += u64::from(is_unusable);
+            }
             Happening::Paused(_) if self.paused_at.is_none() => {
                 (self.pauses, self.paused_at) = (self.pauses + 1, Some(event.at));
             }
@@ -190,101 +189,9 @@ impl Watcher for Watch {
     }
 }
 
-/// How it goes.
-struct Forecast {
-    watch: Watch,
-    stopped: Option<Reason>,
-    count: u64,
-    sent: u64,
-    rates: Vec<Rate>,
-    is_assumed: bool,
-    latency: Spread,
-    elapsed: Duration,
-    bound: Duration,
-    /// Since 1970, if it starts now.
-    ends: Duration,
-}
-
-impl Forecast {
-    fn left(&self) -> u64 {
-        let Watch { figures, earlier, .. } = &self.watch;
-        self.count - earlier.answered - earlier.failed - figures.answered - figures.failed
-    }
-
-    fn efficiency(&self) -> f64 {
-        self.bound.as_secs_f64() / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let Watch { figures, earlier, spending, .. } = &self.watch;
-        let mut lines = vec![format!(
-            "documents {} to send{}",
-            self.count - earlier.answered - earlier.failed,
-            [
-                (earlier.answered, ", {} answered before"),
-                (earlier.failed, ", {} failed before"),
-                (figures.failed, ", {} of them cannot be used"),
-            ]
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, said)| said.replace("{}", &count.to_string()))
-            .collect::<String>()
-        )];
-        for rate in &self.rates {
-            let source =
-                if self.is_assumed { "assumed; name yours with --limit, or see becalm probe" } else { "as given" };
-            lines.push(format!("limit     {}, {source}", rate_in_words(rate)));
-        }
-        let Spread { least, most } = self.latency;
-        let until = if most > least { format!(" to {}", in_words(most)) } else { String::new() };
-        lines.push(format!("answers   after {}{until}, assumed; see --latency", in_words(least)));
-        lines.push(format!("requests  {}, {} of them refused", self.sent, figures.refusals()));
-        lines.push(format!("waits     {} in {} pauses", in_words(self.watch.paused), self.watch.pauses));
-        lines.extend(tokens(spending).map(|tokens| tokens.replace(" out", " out at most")));
-        let ends = local_time(milliseconds(self.ends), "%Y-%m-%d %H:%M:%S").unwrap_or_default();
-        match self.left() {
-            0 => lines.push(format!(
-                "time      {}, bound {}, efficiency {:.2}; ends {ends} if it starts now",
-                in_words(self.elapsed),
-                in_words(self.bound),
-                self.efficiency().min(1.0)
-            )),
-            left => lines.push(format!("stops     after {}, {left} documents are left", in_words(self.elapsed))),
-        }
-        lines
-    }
-
-    fn json(&self) -> Value {
-        let Watch { figures, earlier, spending, .. } = &self.watch;
-        let spent = spending.spent();
-        json!({
-            "documents": self.count,
-            "answered_before": earlier.answered,
-            "failed_before": earlier.failed,
-            "answered": figures.answered,
-            "failed": figures.failed,
-            "left": self.left(),
-            "stopped": self.stopped.map(as_json::reason),
-            "requests": self.sent,
-            "refusals": figures.refusals(),
-            "paused_ms": milliseconds(self.watch.paused),
-            "pauses": self.watch.pauses,
-            "elapsed_ms": milliseconds(self.elapsed),
-            "bound_ms": milliseconds(self.bound),
-            "efficiency": self.efficiency(),
-            "ends_epoch_ms": milliseconds(self.ends),
-            "limits": self.rates.iter().map(as_json::rate).collect::<Vec<_>>(),
-            "limits_are_assumed": self.is_assumed,
-            "tokens_in": spent.input as u64,
-            "tokens_out": spent.output as u64,
-            "cost": spending.has_prices().then(|| spending.cost()),
-        })
-    }
-}
-
 const MORE: &str = "\
-The same batch in virtual time, against a model of the endpoint: nothing is sent, no key is needed, no file is
-changed. Takes the flags of becalm run; with -o it leaves out what was answered before. Answers are taken to be as
+The same batch in virtual time, against a model of the endpoint: nothing is sent, no key is needed, no file is \
+changed. Takes the flags of becalm run; with -o it leaves out what was answered before. Answers are taken to be as \
 long as they may be.
 
 Examples:

@@ -13,6 +13,7 @@ use super::masked;
 use super::once::{Once, Seen};
 use super::route;
 use super::sandbox::sandbox;
+use super::say::data;
 use super::values::{in_words, limit_value, milliseconds, rate_in_words};
 
 /// Send one request, and say what the answer means.
@@ -59,9 +60,9 @@ pub(crate) async fn probe(args: &Args) -> Result<Exit> {
     let limits = session.status().await?.limits;
     let found = Found { seen: once.seen(), refusal, fault, outcome, limits };
     if args.json {
-        println!("{}", found.json());
+        data(found.json())?;
     } else {
-        found.lines().iter().for_each(|line| println!("{line}"));
+        found.lines().iter().try_for_each(data)?;
     }
     Ok(if found.seen.is_some() { Exit::Done } else { Exit::Halted })
 }
@@ -167,7 +168,7 @@ impl Found {
 const OUR_OWN: [&str; 4] = ["back-off", "probe", "fallback-wait", "max-in-flight"];
 
 const MORE: &str = "\
-The key is taken from OPENAI_API_KEY. The request is short and asks for 16 tokens; nothing is sent twice.
+The key is taken from OPENAI_API_KEY. The request is short and asks for 16 tokens; nothing is sent twice. \
 Exit codes: 0 when any answer came, whatever it says; 4 when none did.
 
 Examples:

@@ -9,6 +9,7 @@ use becalm::{Pause, PauseReason, Status};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
+use super::say::aside;
 use super::speed::Speed;
 use super::values::{count_in_words, in_whole_seconds, local_time, money, rate_in_words};
 
@@ -45,7 +46,7 @@ impl Progress {
 
     /// A line above the bar.
     pub(crate) fn say(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("{line}"));
+        self.bar.suspend(|| aside(line));
     }
 
     /// A document has come to its end.
@@ -68,7 +69,7 @@ impl Progress {
         let below = below.into_iter().flatten().collect::<Vec<_>>();
         if self.is_plain && self.said_at.elapsed() >= PLAIN_EVERY {
             self.said_at = Instant::now();
-            eprintln!("{done}/{count}  {}", [vec![counts.clone()], below.clone()].concat().join("; "));
+            aside(format_args!("{done}/{count}  {}", [vec![counts.clone()], below.clone()].concat().join("; ")));
         }
         self.bar.set_message(counts);
         self.bar.set_prefix(below.join("\n"));

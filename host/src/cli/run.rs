@@ -31,6 +31,8 @@ pub(crate) struct Args {
     dry_run: bool,
     #[command(flatten)]
     watching: voice::Args,
+    #[command(flatten)]
+    assumed: Assumed,
 }
 
 impl Args {
@@ -40,7 +42,7 @@ impl Args {
 }
 
 pub(crate) fn dry_run(args: &Args) -> Result<Exit> {
-    plan::foretell(&args.batch, &Assumed::default(), args.watching.json)
+    plan::foretell(&args.batch, &args.assumed, args.watching.json)
 }
 
 pub(crate) async fn run(args: &Args) -> Result<Exit> {
@@ -50,7 +52,7 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
         );
     };
     args.watching.trace();
-    let inputs = args.batch.scan()?;
+    let inputs = args.batch.scan(args.watching.events.as_deref())?;
     let sandbox = sandbox()?;
     let mut settings = args.batch.settings(sandbox.default_settings().await?, base_url);
     settings.trace = args.watching.wants_requests();
@@ -72,15 +74,15 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
     let limits = session.status().await?.limits;
     let rates = limits.iter().map(|limit| limit.rate).collect::<Vec<_>>();
     let bound = bound(batch.figures.answered, &rates, settings.limits.max_in_flight, sender.latency());
-    batch.end(started.elapsed(), bound, &limits, stopped)
+    Ok(batch.end(started.elapsed(), bound, &limits, stopped))
 }
 
 const MORE: &str = "\
-The key is taken from OPENAI_API_KEY. A run that was broken off goes on when it is started again with the same
+The key is taken from OPENAI_API_KEY. A run that was broken off goes on when it is started again with the same \
 output file: what was answered is not sent again, what failed or is missing is.
 
-Any flag can have its default in becalm.toml (max-in-flight = 3), in the folder where becalm is started or where
-BECALM_CONFIG says, or in the environment (BECALM_MAX_IN_FLIGHT=3). Flags win over the environment, and that wins
+Any flag can have its default in becalm.toml (max-in-flight = 3), in the folder where becalm is started or where \
+BECALM_CONFIG says, or in the environment (BECALM_MAX_IN_FLIGHT=3). Flags win over the environment, and that wins \
 over the file.
 
 Exit codes: 0 all answered, 1 some failed, 2 usage or input, 3 unfinished (run it again), 4 every request would fail.
@@ -90,4 +92,4 @@ Examples:
   becalm run 'reports/**/*.md' more.jsonl --model some-model -o results.jsonl --limit 10/60s
   becalm run rows.csv --id-column nr --text-column body --model some-model -o results.jsonl
   becalm run in.jsonl --model some-model -o results.jsonl --budget 5 --price-in 0.15 --price-out 0.6
-  becalm run - --model some-model < texts.jsonl > results.jsonl";
+  becalm run - --model some-model -o results.jsonl < texts.jsonl";

@@ -39,10 +39,11 @@ impl Speed {
         let of_limits = limits.iter().map(|limit| limit.rate).filter(|rate| rate.unit == Unit::Requests);
         let windows = |amount: u64| count.saturating_sub(1) / amount.max(1);
         let limited = of_limits.map(|rate| Duration::from_millis(rate.window * windows(rate.amount))).max();
-        // Where a limit is known, the rate of the last minutes is that of a burst, or of a wait.
+        // Where a limit is known, the rate of the last minutes may be that of a burst; where the endpoint is slower than its
+        // limit, it says more.
         let at_this_rate = || self.per_second().map(|rate| Duration::from_secs_f64(count as f64 / rate));
-        let left = limited.filter(|limited| !limited.is_zero() || !wait.is_zero()).map(|limited| limited + wait);
-        left.or_else(at_this_rate).filter(|_| count > 0)
+        let limited = limited.filter(|limited| !limited.is_zero() || !wait.is_zero()).map(|limited| limited + wait);
+        limited.into_iter().chain(at_this_rate()).max().filter(|_| count > 0)
     }
 }
 
@@ -67,6 +68,11 @@ mod tests {
         (61..=300).for_each(|second| speed.note(at(second), 120));
         assert_eq!(speed.in_words(), None, "nothing happened for two minutes");
         assert!(speed.0.len() < 130);
+        speed.note(at(301), 130);
+        let rate = Rate { unit: Unit::Requests, amount: 3_500, window: 60_000 };
+        let limits = [Limit { rate, source: LimitSource::Settings }];
+        let left = speed.left(6_000, &limits, Duration::ZERO).unwrap();
+        assert!(left > Duration::from_secs(60_000), "it is slower than its limit: {left:?}");
     }
 
     #[test]

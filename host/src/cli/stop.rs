@@ -1,20 +1,36 @@
 //! What ends a batch early: Ctrl-C, SIGTERM, a deadline.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Result;
 use tokio::time::Instant;
 
+use super::say::aside;
+use super::values::in_whole_seconds;
+
 /// When to send nothing more, and when to give up what is on the wire.
 #[derive(Clone, Debug)]
 pub(crate) struct Stop {
-    /// How often somebody asked.
-    asked: Arc<AtomicU8>,
-    /// How long requests on the wire may take to end.
+    asked: Arc<Asked>,
+    /// How long requests on the wire may take to end after somebody asked.
     grace: Duration,
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    times: AtomicU8,
+    since: OnceLock<Instant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Deadline {
+    /// Nothing is sent from then on.
+    last_sent: Instant,
+    /// Nothing is waited for from then on.
+    over: Instant,
 }
 
 /// Why a batch was stopped.
@@ -42,39 +58,42 @@ impl Stop {
         tokio::spawn(async move {
             loop {
                 signals.next().await;
-                if asked.fetch_add(1, Ordering::Relaxed) == 0 {
-                    let seconds = grace.as_secs();
-                    eprintln!(
-                        "stopping: requests on the wire have {seconds} s to end, nothing more is sent (again: stop at once)"
-                    );
+                asked.since.get_or_init(Instant::now);
+                if asked.times.fetch_add(1, Ordering::Relaxed) == 0 {
+                    aside(format_args!(
+                        "stopping: requests on the wire have {} to end, nothing more is sent (again: stop at once)",
+                        in_whole_seconds(grace)
+                    ));
                 }
             }
         });
         Ok(stop)
     }
 
-    /// All is over after so long: sending ends a tenth earlier, or the grace if that is less, so that requests can end.
-    pub(crate) fn with_deadline(mut self, deadline: Option<Duration>) -> Self {
-        self.deadline = deadline.and_then(|span| Instant::now().checked_add(span));
-        if let Some(span) = deadline {
-            self.grace = self.grace.min(span / 10);
-        }
-        self
+    /// All is over after so long: sending ends a tenth earlier, or half a minute if that is less, so that requests can end.
+    pub(crate) fn with_deadline(self, span: Option<Duration>) -> Self {
+        let now = Instant::now();
+        let deadline = span.and_then(|span| {
+            let margin = MOST_MARGIN.min(span / 10);
+            Some(Deadline { last_sent: now.checked_add(span - margin)?, over: now.checked_add(span)? })
+        });
+        Self { deadline, ..self }
     }
 
     /// Why nothing more is to be sent now.
     pub(crate) fn reason(&self) -> Option<Reason> {
-        let is_late = self.deadline.is_some_and(|deadline| Instant::now() + self.grace >= deadline);
-        match self.asked.load(Ordering::Relaxed) {
-            0 if is_late => Some(Reason::Deadline),
-            0 => None,
-            _ => Some(Reason::Asked),
+        if self.asked.since.get().is_some() {
+            return Some(Reason::Asked);
         }
+        let is_near = self.deadline.is_some_and(|deadline| Instant::now() >= deadline.last_sent);
+        is_near.then_some(Reason::Deadline)
     }
 
-    /// Whether what is on the wire is to be given up, if nothing more was sent since then.
-    pub(crate) fn is_over(&self, since: Instant) -> bool {
-        self.asked.load(Ordering::Relaxed) > 1 || self.reason().is_some() && since.elapsed() >= self.grace
+    /// Whether what is on the wire is to be given up.
+    pub(crate) fn is_over(&self) -> bool {
+        let is_urgent = self.asked.times.load(Ordering::Relaxed) > 1;
+        let is_due = self.asked.since.get().is_some_and(|since| since.elapsed() >= self.grace);
+        is_urgent || is_due || self.deadline.is_some_and(|deadline| Instant::now() >= deadline.over)
     }
 }
 
@@ -102,3 +121,5 @@ impl Signals {
         let _ = tokio::signal::ctrl_c().await;
     }
 }
+
+const MOST_MARGIN: Duration = Duration::from_secs(30);

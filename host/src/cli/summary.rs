@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::outcomes::{Figures, Spending};
-use becalm::{Limit, LimitSource};
+use becalm::{Limit, LimitSource, Unit};
 
 use super::args::Earlier;
 use super::stop::Reason;
@@ -20,6 +20,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) spending: &'a Spending,
     /// Never submitted, because the batch ended early.
     pub(crate) left: u64,
+    /// Whether the results are in a file.
+    pub(crate) can_go_on: bool,
     /// Why it ended early, if it did.
     pub(crate) stopped: Option<Reason>,
 }
@@ -33,8 +35,11 @@ impl Summary<'_> {
     /// All lines of it.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.counts()];
-        // Of a batch that was broken off, the bound says nothing.
-        if self.figures.answered > 0 && self.unfinished() == 0 {
+        // Of a batch that was broken off the bound says nothing, and of tokens it knows nothing.
+        let knows_bound = self.limits.iter().all(|limit| limit.rate.unit == Unit::Requests);
+        if self.figures.answered > 0 && self.unfinished() == 0 && !knows_bound {
+            lines.push(format!("time      {}", in_words(self.elapsed)));
+        } else if self.figures.answered > 0 && self.unfinished() == 0 {
             lines.push(format!(
                 "time      {}, bound {}, efficiency {:.2}",
                 in_words(self.elapsed),
@@ -119,6 +124,14 @@ impl Summary<'_> {
     fn going_on(&self) -> Option<String> {
         if self.unfinished() == 0 {
             return None;
+        }
+        if !self.can_go_on {
+            return Some(
+                "to go on  name a file with -o next time; of results on standard output nothing is known".into(),
+            );
+        }
+        if self.stopped == Some(Reason::Budget) {
+            return Some("to go on  run the same command again; the budget is one of each run".into());
         }
         let until = self.figures.until_epoch_ms.and_then(|at| local_time(at, " after %Y-%m-%d %H:%M:%S"));
         Some(format!("to go on  run the same command again{}", until.unwrap_or_default()))

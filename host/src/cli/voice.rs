@@ -1,7 +1,7 @@
 //! What a run says: to a person, to a machine, into an event log.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::json;
 use super::masked;
 use super::progress::{Progress, reason};
+use super::say::aside;
 use super::values::{in_words, local_time, rate_in_words};
 
 /// How much is said, and how.
@@ -25,7 +26,7 @@ use super::values::{in_words, local_time, rate_in_words};
 #[command(next_help_heading = "Watching")]
 pub(crate) struct Args {
     /// Say nothing but errors
-    #[arg(short, long, conflicts_with_all = ["verbose", "json"])]
+    #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
     /// Say every refusal with its headers, and every fault; twice: every step
     #[arg(short, long, action = ArgAction::Count)]
@@ -35,13 +36,13 @@ pub(crate) struct Args {
     pub(crate) json: bool,
     /// Append all events to this file, for `becalm report`
     #[arg(long, value_name = "FILE")]
-    events: Option<PathBuf>,
+    pub(crate) events: Option<PathBuf>,
 }
 
 impl Args {
     /// Whether every request is of interest.
     pub(crate) const fn wants_requests(&self) -> bool {
-        self.events.is_some()
+        self.events.is_some() || self.json
     }
 
     /// Lets the steps of library and sandbox be seen.
@@ -73,31 +74,35 @@ impl Voice {
             _ => Progress::plain(count, done),
         };
         let log = args.events.as_deref().map(open).transpose()?;
-        Ok(Self { progress, is_quiet: args.quiet, is_verbose: args.verbose > 0, is_json: args.json, log })
+        Ok(Self {
+            progress,
+            is_quiet: args.quiet,
+            is_verbose: args.verbose > 0,
+            is_json: args.json && !args.quiet,
+            log,
+        })
     }
 
     /// Something that is odd.
-    pub(crate) fn warn(&mut self, warning: &str) -> Result<()> {
+    pub(crate) fn warn(&mut self, warning: &str) {
         if !self.is_quiet && !self.is_json {
             self.progress.say(&format!("warning: {warning}"));
         }
-        self.note(&json::warning(warning))
+        self.note(&json::warning(warning));
     }
 
     /// Something for machines alone, such as the beginning.
-    pub(crate) fn note(&mut self, value: &Value) -> Result<()> {
+    pub(crate) fn note(&mut self, value: &Value) {
         if self.is_json {
-            eprintln!("{value}");
+            aside(value);
         }
-        match &mut self.log {
-            Some(log) => writeln!(log, "{value}").context(UNWRITABLE),
-            None => Ok(()),
-        }
+        let written = self.log.as_mut().map_or(Ok(()), |log| writeln!(log, "{value}"));
+        self.keep_log_if(written);
     }
 
-    pub(crate) fn event(&mut self, event: &Event) -> Result<()> {
+    pub(crate) fn event(&mut self, event: &Event) {
         if self.is_json || self.log.is_some() {
-            self.note(&json::event(event))?;
+            self.note(&json::event(event));
         }
         if matches!(event.what, Happening::Outcome(_)) {
             self.progress.step();
@@ -105,13 +110,12 @@ impl Voice {
         if !self.is_json && !self.is_quiet {
             self.say(event);
         }
-        Ok(())
     }
 
     /// A moment has passed.
-    pub(crate) fn tick(&mut self, status: &Status, spending: &Spending) -> Result<()> {
+    pub(crate) fn tick(&mut self, status: &Status, spending: &Spending) {
         self.progress.show(status, spending);
-        self.log.as_mut().map_or(Ok(()), |log| log.flush().context(UNWRITABLE))
+        self.flush();
     }
 
     /// Nothing more is to come but a summary.
@@ -120,15 +124,26 @@ impl Voice {
     }
 
     /// What it came to: for machines, and in lines for people.
-    pub(crate) fn sum_up(&mut self, summary: &Value, lines: &[String]) -> Result<()> {
-        self.note(summary)?;
-        if let Some(log) = &mut self.log {
-            log.flush().context(UNWRITABLE)?;
-        }
+    pub(crate) fn sum_up(&mut self, summary: &Value, lines: &[String]) {
+        self.note(summary);
+        self.flush();
         if !self.is_json && !self.is_quiet {
-            lines.iter().for_each(|line| eprintln!("{line}"));
+            lines.iter().for_each(aside);
         }
-        Ok(())
+    }
+
+    fn flush(&mut self) {
+        let flushed = self.log.as_mut().map_or(Ok(()), Write::flush);
+        self.keep_log_if(flushed);
+    }
+
+    /// A log that cannot be written any more ends; the batch does not.
+    fn keep_log_if(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            // What is buffered would be written once more when it is dropped.
+            drop(self.log.take().map(BufWriter::into_parts));
+            self.warn(&format!("cannot write the events, which end here: {error}"));
+        }
     }
 
     fn say(&self, event: &Event) {
@@ -170,9 +185,18 @@ fn faulted(fault: &Fault) -> String {
     format!("fault {}: {}, again in {wait} ({})", fault.id, fault.message, fault.source)
 }
 
+/// A log that a killed run left in the middle of a line goes on with the next.
 fn open(path: &Path) -> Result<BufWriter<File>> {
-    let file = OpenOptions::new().append(true).create(true).open(path);
-    Ok(BufWriter::new(file.with_context(|| format!("cannot write events to {}", path.display()))?))
+    let opened = OpenOptions::new().read(true).append(true).create(true).open(path).and_then(|mut file| {
+        let mut last = [b'\n'];
+        if file.seek(SeekFrom::End(0))? > 0 {
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+        }
+        if last != [b'\n'] {
+            file.write_all(b"\n")?;
+        }
+        Ok(BufWriter::new(file))
+    });
+    opened.with_context(|| format!("cannot write events to {}", path.display()))
 }
-
-const UNWRITABLE: &str = "cannot write the events";

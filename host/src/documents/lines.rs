@@ -1,5 +1,6 @@
 //! A document per line: `{"id", "text"}`, or a request in OpenAI Batch form `{"custom_id", "method", "url", "body"}`.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
 
 use serde::Deserialize;
@@ -12,13 +13,16 @@ use crate::contract::Document;
 
 /// The documents, each with its line. Lines end at LF (a CR before it goes too); blank ones are passed over.
 pub(super) fn read(name: &str, mut file: impl BufRead) -> impl Iterator<Item = io::Result<Placed>> {
-    let mut line = 0;
+    let (mut line, mut is_over) = (0, false);
     let mut bytes = vec![];
     std::iter::from_fn(move || {
-        loop {
+        while !is_over {
             line += 1;
             match read_line(&mut file, &mut bytes) {
-                Err(error) => return Some(Err(error)),
+                Err(error) => {
+                    is_over = true;
+                    return Some(Err(error));
+                }
                 Ok(0) => return None,
                 Ok(length) if length > MOST_BYTES => {
                     return Some(Ok(Placed::new(name, line, Err((None, too_large())))));
@@ -33,6 +37,7 @@ pub(super) fn read(name: &str, mut file: impl BufRead) -> impl Iterator<Item = i
                 return Some(Ok(Placed { is_mended, ..Placed::new(name, line, row) }));
             }
         }
+        None
     })
 }
 
@@ -48,9 +53,11 @@ fn read_line(file: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<usize> 
 
 #[derive(Deserialize)]
 struct Line<'a> {
-    id: Option<Value>,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
     text: Option<Value>,
-    custom_id: Option<String>,
+    #[serde(borrow)]
+    custom_id: Option<&'a RawValue>,
     method: Option<String>,
     url: Option<String>,
     #[serde(borrow)]
@@ -69,37 +76,40 @@ fn row(line: &[u8]) -> Result<Row, (Option<String>, String)> {
         // The column is worth having, the line is always the first.
         (readable_id(line.as_bytes()), error.to_string().replace(" at line 1", " at"))
     })?;
+    let known =
+        |id: &RawValue, field: &str| name(id).ok_or_else(|| (None, format!("{field:?} is neither text nor number")));
     match line {
         Line { custom_id: Some(id), body: Some(body), method, url, .. } => {
+            let id = known(id, "custom_id")?;
             match is_completion(method.as_deref(), url.as_deref()) {
                 true => Ok(Document::request(id, body.get()).into()),
                 false => Err((Some(id), "only POST …/chat/completions can be sent".into())),
             }
         }
-        Line { custom_id: Some(id), .. } => Err((Some(id), "\"body\" is missing beside \"custom_id\"".into())),
-        Line { id: Some(id), text, .. } => match (name(id), text) {
-            (None, _) => Err((None, "\"id\" is neither text nor number".into())),
-            (Some(id), Some(Value::String(text))) => Row::text(id, text),
-            (Some(id), Some(_)) => Err((Some(id), "\"text\" is no text".into())),
-            (Some(id), None) => Err((Some(id), "\"text\" is missing beside \"id\"".into())),
+        Line { custom_id: Some(id), .. } => Err((name(id), "\"body\" is missing beside \"custom_id\"".into())),
+        Line { id: Some(id), text, .. } => match (known(id, "id")?, text) {
+            (id, Some(Value::String(text))) => Row::text(id, text),
+            (id, Some(_)) => Err((Some(id), "\"text\" is no text".into())),
+            (id, None) => Err((Some(id), "\"text\" is missing beside \"id\"".into())),
         },
         _ => Err((None, "neither \"id\" and \"text\" nor \"custom_id\" and \"body\"".into())),
     }
 }
 
 /// Ids are texts; numbers are taken as they are written.
-fn name(id: Value) -> Option<String> {
-    match id {
-        Value::String(id) => Some(id),
-        Value::Number(id) => Some(id.to_string()),
+fn name(id: &RawValue) -> Option<String> {
+    match id.get().as_bytes() {
+        [b'"', ..] => serde_json::from_str(id.get()).ok(),
+        [b'-' | b'0'..=b'9', ..] => Some(id.get().into()),
         _ => None,
     }
 }
 
 /// The id of a line that has other faults.
 fn readable_id(line: &[u8]) -> Option<String> {
-    let mut line = serde_json::from_str::<Value>(&String::from_utf8_lossy(line)).ok()?;
-    ["custom_id", "id"].iter().find_map(|field| name(line.get_mut(field)?.take()))
+    let line = String::from_utf8_lossy(line);
+    let line = serde_json::from_str::<BTreeMap<&str, &RawValue>>(&line).ok()?;
+    ["custom_id", "id"].iter().find_map(|field| name(line.get(field)?))
 }
 
 fn is_completion(method: Option<&str>, url: Option<&str>) -> bool {
@@ -129,6 +139,8 @@ mod tests {
         let text = "\u{feff}{\"id\":\"a\",\"text\":\"1\u{2028}2\u{85}3\\u0000\"}\r\n\n{\"id\":7,\"text\":\"t\"}\n\
             {\"custom_id\":\"b\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{}}";
         assert_eq!(all(text), [Ok("a".into()), Ok("7".into()), Ok("b".into())]);
+        let long = "12345678901234567890123";
+        assert_eq!(all(format!("{{\"custom_id\":{long},\"body\":{{}}}}")), [Ok(long.into())]);
     }
 
     #[test]

@@ -33,8 +33,8 @@ pub struct Inputs {
     count: u64,
     has_texts: bool,
     warnings: Vec<String>,
-    /// Standard input, kept so that it can be read twice.
-    _spooled: Option<NamedTempFile>,
+    /// Standard input and pipes, kept so that they can be read twice.
+    spooled: Vec<NamedTempFile>,
 }
 
 /// One file.
@@ -109,20 +109,34 @@ impl Inputs {
     /// patterns such as `docs/**/*.md`, `-` for standard input. Files that end in `.jsonl` or `.ndjson` hold a document
     /// per line, those that end in `.csv` or `.tsv` one per row, others are one document.
     ///
+    /// Columns are those of tables; where none are named, they are the usual ones, and standard input is no table. What is
+    /// found in a folder is left out if it is one of `except`: results, most of all.
+    ///
     /// # Errors
     ///
     /// The first mistake that concerns more than one document; nothing of the batch should be sent then.
-    pub fn scan(named: &[PathBuf], stdin: impl Read, columns: Columns) -> Result<Self, InputError> {
+    pub fn scan(
+        named: &[PathBuf],
+        stdin: impl Read,
+        columns: Option<Columns>,
+        except: &[PathBuf],
+    ) -> Result<Self, InputError> {
+        let has_columns = columns.is_some();
+        let columns = columns.unwrap_or_default();
         let mut inputs =
-            Self { sources: vec![], columns, count: 0, has_texts: false, warnings: vec![], _spooled: None };
+            Self { sources: vec![], columns, count: 0, has_texts: false, warnings: vec![], spooled: vec![] };
         let mut stdin = Some(stdin);
         for path in named {
-            if path.as_os_str() != "-" {
-                inputs.sources.extend(named::files(path)?.iter().map(|path| Source::file(path)));
-            } else if let Some(stdin) = stdin.take() {
-                inputs
-                    .spool(stdin)
-                    .map_err(|source| InputError::Unreadable { name: "standard input".into(), source })?;
+            let name = path.display().to_string();
+            let unreadable = |source| InputError::Unreadable { name: name.clone(), source };
+            if path.as_os_str() == "-" {
+                let stdin = stdin.take().map(|stdin| inputs.spool("-", stdin, has_columns));
+                stdin.transpose().map_err(|source| InputError::Unreadable { name: "standard input".into(), source })?;
+            } else if is_pipe(path) {
+                let pipe = File::open(path).map_err(unreadable)?;
+                inputs.spool(&name, pipe, has_columns).map_err(unreadable)?;
+            } else {
+                inputs.sources.extend(named::files(path, except)?.iter().map(|path| Source::file(path)));
             }
         }
         inputs.check()?;
@@ -177,19 +191,19 @@ impl Inputs {
 
     /// Standard input is a table if columns are named for it, holds documents per line if it begins like JSON, and is
     /// one document else.
-    fn spool(&mut self, mut stdin: impl Read) -> io::Result<()> {
+    fn spool(&mut self, name: &str, mut pipe: impl Read, has_columns: bool) -> io::Result<()> {
         let mut file = NamedTempFile::new()?;
-        io::copy(&mut stdin, &mut file)?;
+        io::copy(&mut pipe, &mut file)?;
         let mut reader = BufReader::new(File::open(file.path())?);
         let begin = reader.fill_buf()?;
         let begin = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(begin).trim_ascii_start();
         let form = match begin.starts_with(b"{") {
             true => Form::Lines,
-            false if self.columns != Columns::default() => Form::Table(b','),
+            false if has_columns => Form::Table(b','),
             false => Form::Text,
         };
-        self.sources.push(Source { name: "-".into(), path: file.path().into(), form });
-        self._spooled = Some(file);
+        self.sources.push(Source { name: name.into(), path: file.path().into(), form });
+        self.spooled.push(file);
         Ok(())
     }
 
@@ -244,6 +258,11 @@ impl Source {
             },
         }
     }
+}
+
+/// What can be read once only, such as `<(command)` in a shell.
+fn is_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
 }
 
 /// Why a document is not kept.

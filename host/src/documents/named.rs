@@ -4,19 +4,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use glob::MatchOptions;
+use same_file::is_same_file;
 use walkdir::{DirEntry, WalkDir};
 
 use super::InputError;
 
-/// The files, in the order of their names.
-pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
+/// The files, in the order of their names. Of what is found rather than named, `except` is left out.
+pub(super) fn files(path: &Path, except: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
     let name = path.display().to_string();
-    let found = match fs::metadata(path) {
+    let mut found = match fs::metadata(path) {
         Ok(known) if known.is_dir() => folder(path)?,
         Ok(_) => return Ok(vec![path.into()]),
         Err(_) if is_pattern(&name) => pattern(&name)?,
         Err(source) => return Err(InputError::Unreadable { name, source }),
     };
+    found.retain(|path| !except.iter().any(|other| is_same_file(path, other).unwrap_or(false)));
     if found.is_empty() { Err(InputError::Empty(name)) } else { Ok(found) }
 }
 
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     fn found(folder: &Path, named: &str) -> Vec<String> {
-        let files = files(&folder.join(named)).unwrap();
+        let files = files(&folder.join(named), &[folder.join("a/out.jsonl"), folder.join("a/none")]).unwrap();
         files.iter().map(|path| path.strip_prefix(folder).unwrap().display().to_string()).collect()
     }
 
@@ -77,7 +79,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("a/.git")).unwrap();
         fs::create_dir_all(folder.path().join("a/b")).unwrap();
-        for name in ["a/2.md", "a/10.txt", "a/b/1.md", "a/.x.md", "a/.git/3.md", "a/[1].md"] {
+        for name in ["a/2.md", "a/10.txt", "a/b/1.md", "a/.x.md", "a/.git/3.md", "a/[1].md", "a/out.jsonl"] {
             fs::write(folder.path().join(name), "t").unwrap();
         }
         assert_eq!(found(folder.path(), "a"), ["a/10.txt", "a/2.md", "a/[1].md", "a/b/1.md"]);
@@ -85,7 +87,7 @@ mod tests {
         assert_eq!(found(folder.path(), "**/?.md"), ["a/2.md", "a/b/1.md"]);
         assert_eq!(found(folder.path(), "**"), ["a/10.txt", "a/2.md", "a/[1].md", "a/b/1.md"]);
         assert_eq!(found(folder.path(), "a/[1].md"), ["a/[1].md"], "a name comes before a pattern");
-        assert!(matches!(files(&folder.path().join("*.pdf")), Err(InputError::Empty(_))));
-        assert!(matches!(files(&folder.path().join("none")), Err(InputError::Unreadable { .. })));
+        assert!(matches!(files(&folder.path().join("*.pdf"), &[]), Err(InputError::Empty(_))));
+        assert!(matches!(files(&folder.path().join("none"), &[]), Err(InputError::Unreadable { .. })));
     }
 }

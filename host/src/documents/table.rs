@@ -33,7 +33,9 @@ pub(super) fn read<'a, File: Read>(
     separator: u8,
     columns: &Columns,
 ) -> Result<impl Iterator<Item = io::Result<Placed>> + use<'a, File>, InputError> {
-    let mut reader = ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(file);
+    // Tabs need no quotes, and texts that begin with one are common.
+    let has_quotes = separator != b'\t';
+    let mut reader = ReaderBuilder::new().delimiter(separator).quoting(has_quotes).flexible(true).from_reader(file);
     let unreadable = |error: csv::Error| InputError::Unreadable { name: name.into(), source: error.into() };
     let header = reader.byte_headers().map_err(unreadable)?.clone();
     let column = |column: &str| {
@@ -46,18 +48,34 @@ pub(super) fn read<'a, File: Read>(
         })
     };
     let (id, text) = (column(&columns.id)?, column(&columns.text)?);
-    let mut record = ByteRecord::new();
+    let (mut record, mut is_over) = (ByteRecord::new(), false);
     Ok(std::iter::from_fn(move || {
-        let placed = match reader.read_byte_record(&mut record) {
-            Err(error) => Err(error.into()),
-            Ok(false) => return None,
+        if is_over {
+            return None;
+        }
+        match reader.read_byte_record(&mut record) {
+            Err(error) => {
+                is_over = true;
+                Some(Err(error.into()))
+            }
+            Ok(false) => None,
             Ok(true) => {
                 let line = record.position().map_or(0, csv::Position::line);
-                Ok(Placed::new(name, line, row(record.get(id), record.get(text))))
+                // A separator in a text without quotes: a part of the text is in the columns after it.
+                let is_wide = record.len() > header.len();
+                let row = row(record.get(id), record.get(text).filter(|_| !is_wide));
+                Some(Ok(Placed::new(name, line, row.map_err(|(id, message)| (id, cause(message, is_wide))))))
             }
-        };
-        Some(placed)
+        }
     }))
+}
+
+fn cause(message: String, is_wide: bool) -> String {
+    if is_wide {
+        "the row has more columns than the header; a text with separators needs quotes".into()
+    } else {
+        message
+    }
 }
 
 fn row(id: Option<&[u8]>, text: Option<&[u8]>) -> Result<Row, (Option<String>, String)> {
@@ -102,15 +120,22 @@ mod tests {
     #[test]
     fn a_row_that_cannot_be_used_is_named_and_the_next_one_is_read() {
         assert_eq!(
-            all(b"id,text\na\n,t\nb,caf\xe9\nc,\nd,t\n", &Columns::default()),
+            all(b"id,text\na\n,t\nb,caf\xe9\nc,\nd,t\ne,one, two\n", &Columns::default()),
             pairs([
                 ("a", "in.csv, line 2: the row has too few columns"),
                 ("in.csv:3", "in.csv, line 3: the row has no id that can be read"),
                 ("b", "in.csv, line 4: the text is not UTF-8"),
                 ("c", "in.csv, line 5: the document is empty; nothing was sent"),
                 ("d", "sent"),
+                ("e", "in.csv, line 7: the row has more columns than the header; a text with separators needs quotes"),
             ])
         );
+    }
+
+    #[test]
+    fn a_quote_between_tabs_is_a_sign_like_any_other() {
+        let rows = read("in.tsv", "id\ttext\na\t\"Tis\nb\ttwo\n".as_bytes(), b'\t', &Columns::default()).unwrap();
+        assert_eq!(rows.count(), 2);
     }
 
     #[test]

@@ -18,7 +18,9 @@ pub(super) struct Log {
     pub(super) started_epoch_ms: Option<u64>,
     pub(super) span_ms: u64,
     pub(super) runs: u64,
-    /// The limit of requests that was known last.
+    /// Documents of the last run, those included that were not sent.
+    pub(super) batch: u64,
+    /// The limit of requests that was known last; of several, the one of the shortest window.
     pub(super) limit: Option<Rate>,
     /// From, until, and why.
     pub(super) pauses: Vec<(u64, u64, String)>,
@@ -43,6 +45,7 @@ struct Line {
     event: String,
     at_epoch_ms: u64,
     id: Option<String>,
+    documents: Option<u64>,
     outcome: Option<String>,
     wait_ms: Option<u64>,
     reason: Option<String>,
@@ -72,7 +75,12 @@ impl Log {
                 return Ok(log);
             }
             number += 1;
-            log.add(serde_json::from_slice(&bytes).with_context(|| format!("line {number}"))?);
+            match serde_json::from_slice(&bytes).with_context(|| format!("line {number}")) {
+                Ok(line) => log.add(line),
+                // The end of a run that was killed, with the next one's beginning after it.
+                Err(_) if log.runs > 0 => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 
@@ -82,22 +90,27 @@ impl Log {
     }
 
     fn add(&mut self, line: Line) {
-        if line.event == "started" {
+        // A log may have lost its beginning.
+        if line.event == "started" || self.runs == 0 {
             self.start_run(line.at_epoch_ms);
         }
+        self.batch = line.documents.unwrap_or(self.batch);
         let now = line.at_epoch_ms.saturating_sub(self.origin_ms);
         self.span_ms = self.span_ms.max(now);
-        let mut limits = line.limits.into_iter().chain(line.learnt).filter_map(Limit::of_requests);
-        self.limit = limits.next_back().or(self.limit);
+        for limit in line.limits.into_iter().chain(line.learnt).filter_map(Limit::of_requests) {
+            // What is learnt of one limit changes from time to time; another one has quite another window.
+            let is_news = self.limit.is_none_or(|known| limit.window <= 2 * known.window);
+            self.limit = if is_news { Some(limit) } else { self.limit };
+        }
         match line.event.as_str() {
-            "sent" => self.tries(line.id).push((now, now, OPEN)),
+            "sent" => self.tries(line.id).push((now, now, ON_WIRE)),
             "refused" => {
                 self.waits_ms.extend(line.wait_ms);
                 self.end_try(line.id, now, "refused");
             }
             "faulted" => self.end_try(line.id, now, "fault"),
             "outcome" if line.outcome.as_deref() == Some("answered") => self.end_try(line.id, now, "answered"),
-            "outcome" => self.end_try(line.id, now, "failed"),
+            "outcome" if line.outcome.as_deref() == Some("failed") => self.end_try(line.id, now, "failed"),
             "paused" => {
                 self.end_pause(now);
                 let limit = line.limit.and_then(Limit::of_requests);
@@ -121,7 +134,7 @@ impl Log {
         let now = self.span_ms;
         self.end_pause(now);
         let open = self.documents.iter_mut().filter_map(|document| document.tries.last_mut());
-        open.filter(|(sent, ended, end)| *end == OPEN && sent == ended).for_each(|(_, ended, _)| *ended = now);
+        open.filter(|(.., end)| *end == ON_WIRE).for_each(|(_, ended, end)| (*ended, *end) = (now, "open"));
     }
 
     fn end_pause(&mut self, now: u64) {
@@ -143,7 +156,7 @@ impl Log {
     fn end_try(&mut self, id: Option<String>, now: u64, how: &'static str) {
         let index = id.and_then(|id| self.by_id.get(&id).copied());
         let last = index.and_then(|index| self.documents[index].tries.last_mut());
-        if let Some((_, ended, end)) = last.filter(|(.., end)| *end == OPEN) {
+        if let Some((_, ended, end)) = last.filter(|(.., end)| *end == ON_WIRE) {
             (*ended, *end) = (now, how);
         }
     }
@@ -164,7 +177,8 @@ fn in_words(reason: Option<&str>) -> &'static str {
     }
 }
 
-const OPEN: &str = "open";
+/// Of a try that has no end yet.
+const ON_WIRE: &str = "on the wire";
 
 #[cfg(test)]
 mod tests {
@@ -181,6 +195,7 @@ mod tests {
 {"event":"sent","id":"a","attempt":2,"in_flight":1,"at_epoch_ms":1520}
 {"event":"sent","id":"b","attempt":1,"in_flight":2,"at_epoch_ms":1520}
 {"event":"outcome","id":"a","outcome":"answered","attempts":2,"at_epoch_ms":1600}
+{"event":"sent","id":"c","att
 {"event":"started","at_epoch_ms":900000,"limits":[{"unit":"tokens","amount":5,"window_ms":60000}]}
 {"event":"sent","id":"b","attempt":1,"in_flight":1,"at_epoch_ms":900100}
 {"event":"faulted","id":"b","wait_ms":50,"at_epoch_ms":900200}

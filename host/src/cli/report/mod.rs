@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use becalm::outcomes::percentile;
+use same_file::is_same_file;
 use serde_json::{Value, json};
 
 use self::log::Log;
@@ -35,6 +36,12 @@ pub(crate) struct Args {
 pub(crate) fn report(args: &Args) -> Result<Exit> {
     if args.output.is_none() && stdout().is_terminal() {
         bail!("a page is nothing to read in a terminal\nhint: name a file for it, such as -o report.html");
+    }
+    let inputs = [Some(&args.results), args.events.as_ref()].into_iter().flatten();
+    if let Some(output) = &args.output
+        && inputs.into_iter().any(|input| is_same_file(input, output).unwrap_or(false))
+    {
+        bail!("{} holds what the page is made of\nhint: name another file with -o", output.display());
     }
     let open = |path: &PathBuf| File::open(path).with_context(|| format!("cannot read {}", path.display()));
     let results = Results::read(BufReader::new(open(&args.results)?))
@@ -89,6 +96,10 @@ fn figures(results: &Results, log: &Log) -> Vec<(&'static str, String)> {
     ] {
         figures.push((name, count_in_words(count)));
     }
+    let left = log.batch.saturating_sub(results.documents.len() as u64);
+    if left > 0 {
+        figures.push(("not answered yet", count_in_words(left)));
+    }
     if log.span_ms > 0 {
         let requests = log.documents.iter().map(|document| document.tries.len() as u64).sum();
         figures.push(("requests", count_in_words(requests)));
@@ -112,7 +123,7 @@ fn figures(results: &Results, log: &Log) -> Vec<(&'static str, String)> {
 }
 
 const MORE: &str = "\
-One HTML file that needs no network: a timeline of all documents, requests per window against the limit, waits,
+One HTML file that needs no network: a timeline of all documents, requests per window against the limit, waits, \
 failures by reason. All but the last need the event log of the run.
 
 Examples:

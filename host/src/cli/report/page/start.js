@@ -17,7 +17,7 @@ function fillHeader() {
 function fillFailures() {
   const failed = total(data.failures, ([, , count]) => count);
   const cut = data.failures.length > MOST_FAILURES ? ` The first ${MOST_FAILURES} of ${counted(data.failures.length, 'message')} are listed.` : '';
-  find('failures-summary').textContent = failed ? `${counted(failed, 'document')} without an answer.${cut}` : 'Every document was answered.';
+  find('failures-summary').textContent = failed ? `${counted(failed, 'document')} without an answer.${cut}` : 'No document failed.';
   if (!failed) return;
   const head = element('tr', '', {}, ...['Reason', 'Message', 'Count'].map((title) => element('th', title, { scope: 'col' })));
   const rows = data.failures.slice(0, MOST_FAILURES).map(failureRow);

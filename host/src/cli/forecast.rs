@@ -1,0 +1,121 @@
+//! How a batch goes, foretold: for people and for machines.
+
+use std::time::Duration;
+
+use becalm::outcomes::Figures;
+use becalm::server::Spread;
+use becalm::{Rate, Unit};
+use serde_json::{Value, json};
+
+use super::args::Earlier;
+use super::json;
+use super::plan::Watch;
+use super::stop::Reason;
+use super::summary::tokens;
+use super::values::{in_words, local_time, milliseconds, rate_in_words};
+
+/// How it goes.
+pub(crate) struct Forecast {
+    pub(crate) watch: Watch,
+    pub(crate) stopped: Option<Reason>,
+    pub(crate) count: u64,
+    pub(crate) sent: u64,
+    pub(crate) rates: Vec<Rate>,
+    pub(crate) is_assumed: bool,
+    pub(crate) latency: Spread,
+    pub(crate) elapsed: Duration,
+    pub(crate) bound: Duration,
+    /// Since 1970, if it starts now.
+    pub(crate) ends: Duration,
+}
+
+impl Forecast {
+    fn to_send(&self) -> u64 {
+        let Earlier { answered, failed, .. } = self.watch.earlier;
+        self.count.saturating_sub(answered + failed)
+    }
+
+    fn left(&self) -> u64 {
+        let Figures { answered, failed, .. } = self.watch.figures;
+        self.to_send().saturating_sub(answered + failed)
+    }
+
+    fn documents(&self) -> String {
+        let Watch { figures, earlier, unusable, .. } = &self.watch;
+        let parts = [
+            (earlier.answered, "answered before"),
+            (earlier.failed, "failed before"),
+            (*unusable, "of them cannot be used"),
+            (figures.failed - unusable, "of them fail"),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!(", {count} {name}"));
+        format!("documents {} to send{}", self.to_send(), parts.collect::<String>())
+    }
+
+    fn efficiency(&self) -> f64 {
+        self.bound.as_secs_f64() / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// For people.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let Watch { figures, spending, .. } = &self.watch;
+        let mut lines = vec![self.documents()];
+        for rate in &self.rates {
+            let source =
+                if self.is_assumed { "assumed; name yours with --limit, or see becalm probe" } else { "as given" };
+            lines.push(format!("limit     {}, {source}", rate_in_words(rate)));
+        }
+        let Spread { least, most } = self.latency;
+        let until = if most > least { format!(" to {}", in_words(most)) } else { String::new() };
+        lines.push(format!("answers   after {}{until}, assumed; see --latency", in_words(least)));
+        lines.push(format!("requests  {}, {} of them refused", self.sent, figures.refusals()));
+        lines.push(format!("waits     {} in {} pauses", in_words(self.watch.paused), self.watch.pauses));
+        lines.extend(tokens(spending).map(|tokens| tokens.replace(" out", " out at most")));
+        let ends = local_time(milliseconds(self.ends), "%Y-%m-%d %H:%M:%S").unwrap_or_default();
+        let elapsed = in_words(self.elapsed);
+        match (self.left(), self.stopped) {
+            // Of tokens the bound knows nothing.
+            (0, _) if self.rates.iter().any(|rate| rate.unit == Unit::Tokens) => {
+                lines.push(format!("time      {elapsed}; ends {ends} if it starts now"));
+            }
+            (0, _) => lines.push(format!(
+                "time      {elapsed}, bound {}, efficiency {:.2}; ends {ends} if it starts now",
+                in_words(self.bound),
+                self.efficiency().min(1.0)
+            )),
+            (left, reason) => {
+                let why = reason.map(|reason| format!(" by the {}", json::reason(reason))).unwrap_or_default();
+                lines.push(format!("stops     after {elapsed}{why}; {left} documents are left"));
+            }
+        }
+        lines
+    }
+
+    /// For machines.
+    pub(crate) fn json(&self) -> Value {
+        let Watch { figures, earlier, spending, .. } = &self.watch;
+        let spent = spending.spent();
+        json!({
+            "documents": self.count,
+            "answered_before": earlier.answered,
+            "failed_before": earlier.failed,
+            "answered": figures.answered,
+            "failed": figures.failed,
+            "left": self.left(),
+            "stopped": self.stopped.map(json::reason),
+            "requests": self.sent,
+            "refusals": figures.refusals(),
+            "paused_ms": milliseconds(self.watch.paused),
+            "pauses": self.watch.pauses,
+            "elapsed_ms": milliseconds(self.elapsed),
+            "bound_ms": milliseconds(self.bound),
+            "efficiency": self.efficiency(),
+            "ends_epoch_ms": milliseconds(self.ends),
+            "limits": self.rates.iter().map(json::rate).collect::<Vec<_>>(),
+            "limits_are_assumed": self.is_assumed,
+            "tokens_in": spent.input as u64,
+            "tokens_out": spent.output as u64,
+            "cost": spending.has_prices().then(|| spending.cost()),
+        })
+    }
+}

@@ -1,0 +1,19 @@
+//! Lines to people and programs. Whoever does not listen any more is no reason to lose what was paid for.
+
+use std::fmt::Display;
+use std::io::{ErrorKind, Write, stderr, stdout};
+
+use anyhow::{Context, Result};
+
+/// A line on standard error.
+pub(crate) fn aside(line: impl Display) {
+    let _ = writeln!(stderr(), "{line}");
+}
+
+/// A line of data on standard output.
+pub(crate) fn data(line: impl Display) -> Result<()> {
+    match writeln!(stdout(), "{line}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write to standard output"),
+    }
+}
