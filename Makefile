@@ -10,7 +10,7 @@ help:
 	@echo "make demo    build it and run its demo, under a minute"
 	@echo "make test    everything that CI runs"
 	@echo "make matrix  every server model, measured in virtual time, into tests/matrix/"
-	@echo "make bench   the policy by itself: ns per document"
+	@echo "make bench   the policy by itself, and becalm against other clients where nothing limits"
 	@echo "make fuzz    every parser under libFuzzer, a minute each (needs nightly and cargo-fuzz)"
 	@echo "make check   formatting and lints, warnings denied"
 
@@ -31,6 +31,8 @@ matrix:
 
 bench:
 	@$(cargo) bench -p becalm-policy --bench machine
+	@$(cargo) build --release --quiet -p becalm --examples
+	@$(cargo) bench -p becalm --bench throughput
 
 # Needs a nightly compiler and cargo-fuzz; `make fuzz seconds=600` for each target.
 seconds ?= 60

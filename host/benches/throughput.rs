@@ -1,0 +1,206 @@
+//! How fast becalm is where nothing limits: against a native client with the same pool and no component (`examples/native.rs`),
+//! and the openai package where Python has it. Every client runs in a process of its own, against a mock server in another;
+//! they take turns, and the table has medians and ratios, because machines are noisy.
+//!
+//!     make bench
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// One row of the table.
+#[derive(Clone, Copy)]
+struct Cell {
+    latency_ms: u64,
+    in_flight: u64,
+}
+
+const CELLS: [Cell; 10] = {
+    const fn cell(latency_ms: u64, in_flight: u64) -> Cell {
+        Cell { latency_ms, in_flight }
+    }
+    [
+        cell(0, 8),
+        cell(0, 64),
+        cell(0, 512),
+        cell(20, 8),
+        cell(20, 64),
+        cell(20, 512),
+        cell(20, 1_000),
+        cell(200, 8),
+        cell(200, 64),
+        cell(200, 512),
+    ]
+};
+
+impl Cell {
+    /// As many as take some five seconds, 20,000 at most.
+    fn documents(self) -> u64 {
+        let possible = 5_000 * self.in_flight / self.latency_ms.max(1);
+        possible.min(if self.latency_ms == 0 { 20_000 } else { MOST_DOCUMENTS })
+    }
+}
+
+/// What a client took.
+#[derive(Clone, Copy)]
+struct Taken {
+    time: Duration,
+    peak_kb: u64,
+}
+
+fn main() {
+    // `cargo test` runs benches too, to see that they build.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let native = Path::new(env!("CARGO_BIN_EXE_becalm")).parent().expect("a folder").join("examples/native");
+    assert!(native.exists(), "`make bench` builds it: {}", native.display());
+    let python = has_openai();
+    let mut table = String::from(
+        "| answers after | in flight | documents | becalm, documents/s | native | becalm / native | becalm / openai | peak memory, becalm / native |\n|---|---|---|---|---|---|---|---|\n",
+    );
+    for cell in CELLS {
+        let row = measured(cell, folder.path(), &native, python.as_deref());
+        println!("{row}");
+        writeln!(table, "{row}").expect("a text");
+    }
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/throughput.md");
+    fs::write(&results, format!("{}\n{table}", head())).expect("the results can be written");
+}
+
+fn measured(cell: Cell, folder: &Path, native: &Path, python: Option<&str>) -> String {
+    let documents = cell.documents();
+    let input = batch(folder, documents);
+    let server = Server::start(cell.latency_ms);
+    let in_flight = cell.in_flight.to_string();
+    let output = folder.join("out.jsonl");
+    let run = |mut command: Command| taken(&mut command, &output, documents);
+    let becalm = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+        command.args(["run", "-q", "--model", "m", "--max-in-flight", &in_flight, "--base-url", &server.url, "-o"]);
+        command.arg(&output).arg(&input);
+        run(command)
+    };
+    let client = |program: &Path, first: Option<&Path>| {
+        let mut command = Command::new(program);
+        command.args(first).arg(&input).arg(&output).args([&server.url, &in_flight]);
+        run(command)
+    };
+    let pairs = (0..RUNS).map(|_| (becalm(), client(native, None))).collect::<Vec<_>>();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/openai_client.py");
+    let is_compared = cell.latency_ms == 20 && [64, 512].contains(&cell.in_flight);
+    let python = python
+        .filter(|_| is_compared)
+        .map(|python| median((0..RUNS).map(|_| client(Path::new(python), Some(&script)).time.as_secs_f64()).collect()));
+    let time =
+        |which: fn(&(Taken, Taken)) -> Taken| median(pairs.iter().map(|pair| which(pair).time.as_secs_f64()).collect());
+    let (ours, theirs) = (time(|pair| pair.0), time(|pair| pair.1));
+    // Of pairs that ran one after the other, so that what slows the machine down slows both.
+    let ratio =
+        median(pairs.iter().map(|(ours, theirs)| theirs.time.as_secs_f64() / ours.time.as_secs_f64()).collect());
+    let memory = median(pairs.iter().map(|(ours, theirs)| ours.peak_kb as f64 / theirs.peak_kb as f64).collect());
+    let ours_mb = median(pairs.iter().map(|(ours, _)| ours.peak_kb as f64 / 1024.0).collect());
+    format!(
+        "| {} ms | {} | {documents} | {:.0} | {:.0} | {ratio:.2} | {} | {memory:.1} ({ours_mb:.0} MB) |",
+        cell.latency_ms,
+        cell.in_flight,
+        documents as f64 / ours,
+        documents as f64 / theirs,
+        python.map_or("–".into(), |python| format!("{:.1}", python / ours)),
+    )
+}
+
+/// Texts of 2 KB.
+fn batch(folder: &Path, documents: u64) -> PathBuf {
+    let text = "All work and no play makes a dull document. ".repeat(46);
+    let lines = (0..documents).map(|n| format!("{{\"id\":\"document-{n}\",\"text\":\"{n}: {text}\"}}\n"));
+    let path = folder.join("in.jsonl");
+    fs::write(&path, lines.collect::<String>()).expect("the batch can be written");
+    path
+}
+
+/// Runs a client to its end, and sees that it did its job.
+fn taken(command: &mut Command, output: &Path, documents: u64) -> Taken {
+    let _ = fs::remove_file(output);
+    let started = Instant::now();
+    let mut child = command.stdout(Stdio::null()).spawn().expect("the client can be started");
+    let mut peak_kb = 0;
+    let status = loop {
+        peak_kb = peak_kb.max(peak_memory(&child).unwrap_or(0));
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let time = started.elapsed();
+    assert!(status.success(), "{command:?}: {status}");
+    let lines = BufReader::new(fs::File::open(output).expect("results")).lines().count() as u64;
+    assert_eq!(lines, documents, "{command:?}");
+    Taken { time, peak_kb }
+}
+
+/// The most that a process had in memory so far, where the system tells.
+fn peak_memory(child: &Child) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+/// A mock server without limit, in a process of its own.
+struct Server {
+    process: Child,
+    url: String,
+}
+
+impl Server {
+    fn start(latency_ms: u64) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+        command.args(["mock-server", "--limiter", "none", "--latency", &format!("{latency_ms}ms")]);
+        let mut process =
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the server can be started");
+        let mut url = String::new();
+        let stdout = process.stdout.take().expect("its output");
+        BufReader::new(stdout).read_line(&mut url).expect("its address");
+        Self { process, url: url.trim().into() }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A Python that has the openai package: `BECALM_PYTHON`, or `python3`.
+fn has_openai() -> Option<String> {
+    let python = std::env::var("BECALM_PYTHON").unwrap_or_else(|_| "python3".into());
+    let has_it = Command::new(&python).args(["-c", "import openai"]).stderr(Stdio::null()).status().ok()?.success();
+    has_it.then_some(python)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Where and when.
+fn head() -> String {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown processor");
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+    format!(
+        "# Throughput without a limit\n\nWritten by `make bench` on {date}, {cores} cores, {}: medians of {RUNS} runs, clients by turns, client and server on the same\nmachine. Ratios above 1 are in favour of becalm.\n",
+        cpu.trim_start_matches([':', '\t', ' '])
+    )
+}
+
+const RUNS: usize = 5;
+const MOST_DOCUMENTS: u64 = 20_000;
