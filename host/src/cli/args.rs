@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use becalm::documents::{Columns, InputError, Inputs, Row};
+use becalm::documents::{Asked, Columns, InputError, Inputs, Row};
 use becalm::outcomes::{Before, Past, Prices, Spending};
 use becalm::{Rate, Settings, Unit};
 use same_file::is_same_file;
@@ -25,7 +25,7 @@ pub(crate) struct Batch {
     /// Send what is missing or was put off, but not what failed before
     #[arg(long)]
     pub(crate) only_missing: bool,
-    /// Send a document again whose content changed since it was answered
+    /// Send a document again that changed since it was answered, or that something else is asked of now
     #[arg(long)]
     pub(crate) force: bool,
     /// Column of a table (.csv, .tsv) with the documents' ids [default: id]
@@ -119,17 +119,18 @@ impl Batch {
         &'a self,
         inputs: &'a Inputs,
         past: &'a Past,
+        asked: Asked,
     ) -> impl Iterator<Item = Result<Row, InputError>> + 'a {
-        inputs.rows().filter(|row| !row.as_ref().is_ok_and(|known| self.skips(past.before(known))))
+        inputs.rows().filter(move |row| !row.as_ref().is_ok_and(|known| self.skips(past.before(known, asked))))
     }
 
     /// What earlier runs brought home of these documents.
-    pub(crate) fn earlier(&self, inputs: &Inputs, past: &Past) -> Earlier {
+    pub(crate) fn earlier(&self, inputs: &Inputs, past: &Past, asked: Asked) -> Earlier {
         let mut earlier = Earlier::default();
         // Without a past there is nothing to compare the input with, and it need not be read once more.
         let known = (!past.is_empty()).then(|| inputs.rows().flatten());
         for row in known.into_iter().flatten() {
-            let before = past.before(&row);
+            let before = past.before(&row, asked);
             let is_skipped = u64::from(self.skips(before));
             *if before == Before::Failed { &mut earlier.failed } else { &mut earlier.answered } += is_skipped;
             if before == Before::Changed {
@@ -198,7 +199,10 @@ impl Earlier {
     pub(crate) fn warning(&self, forced: bool) -> Option<String> {
         let first = self.first_changed.as_ref()?;
         let advice = if forced { "sent again" } else { "not sent again; --force sends them" };
-        Some(format!("{} answered documents have changed since, such as {first}: {advice}", self.changed))
+        Some(format!(
+            "{} answered documents have changed since, or something else is asked of them, such as {first}: {advice}",
+            self.changed
+        ))
     }
 }
 

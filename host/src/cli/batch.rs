@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use becalm::documents::{Fingerprint, Inputs};
+use becalm::documents::{Asked, Fingerprint, Inputs};
 use becalm::outcomes::{Figures, Journal, Spending};
 use becalm::{Document, Event, Happening, Limit, Settings, Status};
 
@@ -25,6 +25,7 @@ pub(crate) struct Batch {
     can_go_on: bool,
     earlier: Earlier,
     spending: Spending,
+    asked: Asked,
     /// What the documents contain that have no outcome yet.
     contents: HashMap<String, Fingerprint>,
 }
@@ -39,7 +40,8 @@ impl Batch {
     ) -> Result<Self> {
         let spending = args.spending(settings)?;
         let journal = args.output.as_deref().map_or_else(|| Ok(Journal::stdout()), Journal::open)?;
-        let earlier = args.earlier(inputs, &journal.past());
+        let asked = Asked::of(&settings.chat);
+        let earlier = args.earlier(inputs, &journal.past(), asked);
         let mut voice = Voice::new(watching, inputs.count(), earlier.answered + earlier.failed)?;
         voice.note(&json::started(inputs.count(), &earlier, settings));
         let torn = (journal.torn_bytes() > 0)
@@ -49,7 +51,7 @@ impl Batch {
         }
         let (count, contents) = (inputs.count(), HashMap::new());
         let can_go_on = args.output.is_some();
-        Ok(Self { journal, figures: Figures::default(), voice, count, can_go_on, earlier, spending, contents })
+        Ok(Self { journal, figures: Figures::default(), voice, count, can_go_on, earlier, spending, asked, contents })
     }
 
     /// Says what it came to.
@@ -83,7 +85,7 @@ impl Watcher for Batch {
 
     fn submitting(&mut self, document: &Document) {
         self.spending.open(document);
-        self.contents.insert(document.id.clone(), Fingerprint::of(document));
+        self.contents.insert(document.id.clone(), Fingerprint::of(document, self.asked));
     }
 
     fn event(&mut self, event: &Event) -> Result<()> {

@@ -66,7 +66,7 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
         });
     }
     if error.is::<BrokenOff>() {
-        return Some("with the same output file, the same command goes on".into());
+        return Some("with -o, run the same command again to go on".into());
     }
     match error.downcast_ref()? {
         Error::Settings(SettingsError { field, .. }) => flag(field).map(|flag| format!("it is set by {flag}")),

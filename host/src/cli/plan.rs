@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use becalm::documents::Inputs;
+use becalm::documents::{Asked, Inputs};
 use becalm::outcomes::{Figures, Past, Spending, bound};
 use becalm::server::{InProcess, Kind, Model, Server, Spread};
 use becalm::{Access, Clock, Document, Event, FailureKind, Happening, Rate, Settings, Status, Unit, Verdict};
@@ -79,7 +79,8 @@ async fn forecast(batch: &args::Batch, assumed: &Assumed) -> Result<Forecast> {
     let stop = Stop::never().with_deadline(batch.deadline);
     // Only a deadline has to be looked at in between.
     let moment = batch.deadline.map_or(LONG, |deadline| (deadline / 100).max(Duration::from_millis(1)));
-    let stopped = drive(&mut session, batch.rows(&inputs, &past), &stop, moment, &mut watch).await;
+    let stopped =
+        drive(&mut session, batch.rows(&inputs, &past, Asked::of(&settings.chat)), &stop, moment, &mut watch).await;
     watch.progress.finish();
     let elapsed = started.elapsed();
     let given = settings.limits.rates.clone();
@@ -133,7 +134,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     fn new(batch: &args::Batch, inputs: &Inputs, past: &Past, settings: &Settings) -> Result<Self> {
-        let earlier = batch.earlier(inputs, past);
+        let earlier = batch.earlier(inputs, past, Asked::of(&settings.chat));
         for warning in inputs.warnings().iter().cloned().chain(earlier.warning(batch.force)) {
             aside(format_args!("warning: {warning}"));
         }

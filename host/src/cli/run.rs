@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use becalm::documents::Asked;
 use becalm::outcomes::bound;
 use becalm::{Access, Metered, Pool};
 
@@ -64,7 +65,7 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
 
     let started = Instant::now();
     let past = batch.journal.past();
-    let rows = args.batch.rows(&inputs, &past);
+    let rows = args.batch.rows(&inputs, &past, Asked::of(&settings.chat));
     let stop = Stop::on_signals(args.grace)?.with_deadline(args.batch.deadline);
     let driven = drive(&mut session, rows, &stop, MOMENT, &mut batch).await;
     batch.voice.finish();

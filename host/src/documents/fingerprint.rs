@@ -4,19 +4,37 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, de};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128, xxh3_128_with_seed};
 
-use crate::contract::{Document, Input};
+use crate::contract::{Chat, Document, Input};
 
 /// 128 bits of XXH3: among a million documents two that differ have the same one with a chance of 1 in 10^26.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint(u128);
 
+/// What is asked about texts: another model or prompt makes another document of the same text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked(u64);
+
+impl Asked {
+    /// By these settings. How long the answer may be is no part of it.
+    pub fn of(chat: &Chat) -> Self {
+        let mut hasher = Xxh3::new();
+        for part in [Some(&chat.model), chat.system_prompt.as_ref(), Some(&chat.prompt_template), chat.extra.as_ref()] {
+            // Neither length nor absence can be taken for a part of the next one.
+            hasher.update(&part.map_or(u64::MAX, |part| part.len() as u64).to_le_bytes());
+            hasher.update(part.map_or("", String::as_str).as_bytes());
+        }
+        Self(hasher.digest())
+    }
+}
+
 impl Fingerprint {
-    /// Of what a document contains, whatever it is called.
-    pub fn of(document: &Document) -> Self {
+    /// Of what a document contains and is asked, whatever it is called.
+    pub fn of(document: &Document, asked: Asked) -> Self {
         match &document.input {
-            Input::Text(content) | Input::Request(content) => Self(xxh3_128(content.as_bytes())),
+            Input::Text(content) => Self(xxh3_128_with_seed(content.as_bytes(), asked.0)),
+            Input::Request(content) => Self(xxh3_128(content.as_bytes())),
         }
     }
 
@@ -56,10 +74,31 @@ mod tests {
 
     #[test]
     fn it_is_the_same_for_ever() {
-        let fingerprint = Fingerprint::of(&Document::text("a", "Text number 1."));
+        let of = |document: &Document| Fingerprint::of(document, Asked::default());
+        let fingerprint = of(&Document::text("a", "Text number 1."));
         assert_eq!(fingerprint.to_string(), "3e197b5e6ce944510eaddf1f0486f28a");
         assert_eq!(serde_json::from_str::<Fingerprint>(&format!("\"{fingerprint}\"")).unwrap(), fingerprint);
-        assert_eq!(fingerprint, Fingerprint::of(&Document::request("b", "Text number 1.")));
-        assert_ne!(fingerprint, Fingerprint::of(&Document::text("a", "Text number 2.")));
+        assert_eq!(fingerprint, of(&Document::request("b", "Text number 1.")));
+        assert_ne!(fingerprint, of(&Document::text("a", "Text number 2.")));
+    }
+
+    #[test]
+    fn what_is_asked_is_a_part_of_it() {
+        let chat = |model: &str, system: Option<&str>, template: &str| Chat {
+            model: model.into(),
+            system_prompt: system.map(String::from),
+            prompt_template: template.into(),
+            max_tokens: None,
+            temperature: None,
+            extra: None,
+        };
+        let usual = Asked::of(&chat("m", Some("s"), "{text}"));
+        assert_eq!(usual, Asked::of(&Chat { max_tokens: Some(1), ..chat("m", Some("s"), "{text}") }));
+        for other in [chat("n", Some("s"), "{text}"), chat("m", None, "{text}"), chat("ms", Some(""), "{text}")] {
+            assert_ne!(usual, Asked::of(&other));
+        }
+        let (text, request) = (Document::text("a", "t"), Document::request("a", "t"));
+        assert_ne!(Fingerprint::of(&text, usual), Fingerprint::of(&text, Asked::default()));
+        assert_eq!(Fingerprint::of(&request, usual), Fingerprint::of(&request, Asked::default()));
     }
 }

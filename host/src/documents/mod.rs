@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use tracing::debug;
 
-pub use self::fingerprint::Fingerprint;
 pub(crate) use self::fingerprint::IdPrint;
+pub use self::fingerprint::{Asked, Fingerprint};
 use self::oddities::Oddities;
 use self::row::Placed;
 pub use self::row::{Row, Unusable};

@@ -1,6 +1,6 @@
 //! What stands in the input for one document: the document, or why there is none.
 
-use super::Fingerprint;
+use super::{Asked, Fingerprint};
 use crate::contract::{Document, Failure, FailureKind, Input, Outcome, Verdict};
 
 /// One document of the input, usable or not. Both get an outcome.
@@ -40,10 +40,10 @@ impl Row {
         }
     }
 
-    /// What it contains; nothing if it cannot be used.
-    pub fn fingerprint(&self) -> Option<Fingerprint> {
+    /// What it contains and is asked; nothing if it cannot be used.
+    pub fn fingerprint(&self, asked: Asked) -> Option<Fingerprint> {
         match self {
-            Self::Document(document) => Some(Fingerprint::of(document)),
+            Self::Document(document) => Some(Fingerprint::of(document, asked)),
             Self::Unusable(_) => None,
         }
     }

@@ -209,6 +209,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 mod tests {
     use super::*;
     use crate::contract::Document;
+    use crate::documents::Asked;
     use crate::outcomes::Before;
 
     #[test]
@@ -218,7 +219,7 @@ mod tests {
         let failed = "{\"custom_id\":\"b\",\"response\":{\"status_code\":400},\"error\":{\"code\":\"rejected\"}}\n";
         std::fs::write(&path, format!("{good}{failed}{{\"custom_id\":\"c\",\"resp")).unwrap();
         let journal = Journal::open(&path).unwrap();
-        let before = ["a", "b", "c"].map(|id| journal.past().before(&Document::text(id, "").into()));
+        let before = ["a", "b", "c"].map(|id| journal.past().before(&Document::text(id, "").into(), Asked::default()));
         assert_eq!(before, [Before::Answered, Before::Failed, Before::Never]);
         assert_eq!(journal.torn_bytes(), 22);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{good}{failed}"));

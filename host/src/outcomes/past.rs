@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::documents::{Fingerprint, IdPrint, Row};
+use crate::documents::{Asked, Fingerprint, IdPrint, Row};
 
 /// The documents of earlier runs, by what their ids are known by: 24 bytes each, however long ids are.
 #[derive(Debug, Default)]
@@ -71,12 +71,12 @@ impl Past {
         self.0.is_empty()
     }
 
-    /// How this document fared.
-    pub fn before(&self, row: &Row) -> Before {
+    /// How this document fared, if that was asked.
+    pub fn before(&self, row: &Row, asked: Asked) -> Before {
         let Ok(index) = self.0.binary_search_by_key(&IdPrint::of(row.id()), |(id, _)| *id) else {
             return Before::Never;
         };
-        match (self.0[index].1, row.fingerprint()) {
+        match (self.0[index].1, row.fingerprint(asked)) {
             (Ending::FAILED, _) => Before::Failed,
             (Ending::ANSWERED, _) => Before::Answered,
             (known, content) if content.is_some() && known == Ending::answered(content) => Before::Answered,
@@ -136,7 +136,7 @@ mod tests {
         let mut past = Past::default();
         lines.iter().for_each(|line| past.add(line.as_bytes()).unwrap());
         past.settle();
-        past.before(&Document::text("a", "Text.").into())
+        past.before(&Document::text("a", "Text.").into(), Asked::default())
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_document_that_changed_is_told() {
         let line = |text: &str| {
-            let document = Fingerprint::of(&Document::text("a", text));
+            let document = Fingerprint::of(&Document::text("a", text), Asked::default());
             ANSWERED.replace("null}", &format!(r#"null,"becalm":{{"document":"{document}"}}}}"#))
         };
         assert_eq!(before(&[&line("Text.")]), Before::Answered);
