@@ -60,7 +60,7 @@ fn every_mistake_is_named_with_a_hint_and_an_exit_code() {
         &["run", "a.txt", url, "--model=m", "--jitter=soon"],
         &["run", "a.txt", url, "--model=m", "--prompt=text"],
         &["run", "a.txt", url, "--model=m", "--budget=1"],
-        &["run", "a.txt", url, "--model=m", "-q", "--json"],
+        &["run", "a.txt", url, "--model=m", "-q", "-v"],
         &["run", "a.txt", url, "--model=m", "--modle=m"],
         &["run", "a.txt", url, "--model=m", "-o", "thesis.jsonl"],
         &["run", "a.txt", url, "--model=m", "-o", "none/out.jsonl"],
