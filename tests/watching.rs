@@ -93,7 +93,7 @@ async fn a_refusal_is_shown_with_its_headers_where_that_is_wanted() {
 async fn steps_are_traced_where_that_is_wanted() {
     let desk = Desk::new().await;
     let ended = desk.run(&["-vv", "-o", "out.jsonl"]).await;
-    for part in ["the component is compiled", "the input is read", "the journal is open", "answered status=429"] {
+    for part in ["the component is there", "the input is read", "the journal is open", "answered status=429"] {
         assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
     }
 }

@@ -39,10 +39,10 @@ const CELLS: [Cell; 10] = {
 };
 
 impl Cell {
-    /// As many as take some five seconds, 20,000 at most.
+    /// As many as take some three seconds, 20,000 at most.
     fn documents(self) -> u64 {
-        let possible = 5_000 * self.in_flight / self.latency_ms.max(1);
-        possible.min(if self.latency_ms == 0 { 20_000 } else { MOST_DOCUMENTS })
+        let possible = 3_000 * self.in_flight / self.latency_ms.max(1);
+        possible.min(MOST_DOCUMENTS)
     }
 }
 
