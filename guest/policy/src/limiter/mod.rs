@@ -25,6 +25,7 @@ pub(crate) struct Limiter {
     limits: Vec<Enforced>,
     history: History,
     pace: Delay,
+    first_sent_at: Option<Tick>,
     last_sent_at: Option<Tick>,
     next_ticket: Ticket,
     /// When a request was refused without a hint, while no limit explains it.
@@ -49,6 +50,7 @@ impl Limiter {
             limits: Vec::new(),
             history: History::default(),
             pace: settings.pace,
+            first_sent_at: None,
             last_sent_at: None,
             next_ticket: 0,
             unexplained: None,
@@ -90,6 +92,7 @@ impl Limiter {
     pub(crate) fn sent(&mut self, now: Tick, tokens: u64) -> Ticket {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
+        self.first_sent_at.get_or_insert(now);
         self.last_sent_at = Some(now);
         self.history.sent(ticket, now, tokens);
         for enforced in &mut self.limits {
@@ -126,7 +129,7 @@ impl Limiter {
             explanations.push(enforced.refused(ticket, self.next_ticket, now));
         }
         if self.knows(Unit::Requests) {
-            return self.relearn(ticket, &explanations, now);
+            return self.relearn(ticket, &explanations, hint.is_some(), now);
         }
         match hint {
             Some(hint) => self.learn(self.history.explain(hint, now), now),
@@ -136,7 +139,7 @@ impl Limiter {
 
     /// All limits had cleared a request that was refused: what was learnt falls back; what was set or stated holds, but
     /// somebody else takes a part of it, so what is left is learnt beside it.
-    fn relearn(&mut self, ticket: Ticket, explanations: &[Explanation], now: Tick) {
+    fn relearn(&mut self, ticket: Ticket, explanations: &[Explanation], has_hint: bool, now: Tick) {
         let is_old = explanations.contains(&Explanation::Old);
         let is_explained = explanations.contains(&Explanation::RefusalsCount);
         let is_learnt = |enforced: &Enforced| enforced.limit.source == LimitSource::Refusals;
@@ -151,10 +154,18 @@ impl Limiter {
             };
         }
         let known = self.limits.iter().find(|enforced| enforced.limit.rate.unit == Unit::Requests);
-        if let Some(known) = known.filter(|_| !is_old && !is_explained) {
+        let passes = |known: &&Enforced| has_hint && self.is_young(ticket, known);
+        if let Some(known) = known.filter(|known| !is_old && !is_explained && !passes(known)) {
             let share = known.share(self.next_ticket, now, &self.history);
             self.limits.push(share);
         }
+    }
+
+    /// Whether a request was sent within the first window: what was sent before the first request of all, by a run that was
+    /// broken off a moment ago, may still fill it. That passes: where the endpoint says when, nothing is learnt from it.
+    fn is_young(&self, ticket: Ticket, limit: &Enforced) -> bool {
+        let window_ends = self.first_sent_at.map(|first| first + limit.limit.rate.window);
+        self.history.sent_at(ticket).zip(window_ends).is_some_and(|(sent, ends)| sent < ends)
     }
 
     /// How long to wait with the next request after a refusal without a hint that no limit explains yet: until the next of
