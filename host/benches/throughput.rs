@@ -76,28 +76,29 @@ fn main() {
 
 fn measured(cell: Cell, folder: &Path, native: &Path, python: Option<&str>) -> String {
     let documents = cell.documents();
-    let input = batch(folder, documents);
+    let fewer = documents.min(FEW_DOCUMENTS);
+    let (input, few) = (batch(folder, "in.jsonl", documents), batch(folder, "few.jsonl", fewer));
     let server = Server::start(cell.latency_ms);
     let in_flight = cell.in_flight.to_string();
     let output = folder.join("out.jsonl");
-    let run = |mut command: Command| taken(&mut command, &output, documents);
     let becalm = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
         command.args(["run", "-q", "--model", "m", "--max-in-flight", &in_flight, "--base-url", &server.url, "-o"]);
         command.arg(&output).arg(&input);
-        run(command)
+        taken(&mut command, &output, documents)
     };
-    let client = |program: &Path, first: Option<&Path>| {
+    let client = |program: &Path, first: Option<&Path>, input: &Path, documents| {
         let mut command = Command::new(program);
-        command.args(first).arg(&input).arg(&output).args([&server.url, &in_flight]);
-        run(command)
+        command.args(first).arg(input).arg(&output).args([&server.url, &in_flight]);
+        taken(&mut command, &output, documents)
     };
-    let pairs = (0..RUNS).map(|_| (becalm(), client(native, None))).collect::<Vec<_>>();
+    let pairs = (0..RUNS).map(|_| (becalm(), client(native, None, &input, documents))).collect::<Vec<_>>();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/openai_client.py");
     let is_compared = cell.latency_ms == 20 && [64, 512].contains(&cell.in_flight);
-    let python = python
-        .filter(|_| is_compared)
-        .map(|python| median((0..RUNS).map(|_| client(Path::new(python), Some(&script)).time.as_secs_f64()).collect()));
+    let python = python.filter(|_| is_compared).map(|python| {
+        let time = |_| client(Path::new(python), Some(&script), &few, fewer).time.as_secs_f64();
+        median((0..RUNS).map(time).collect()) * documents as f64 / fewer as f64
+    });
     let time =
         |which: fn(&(Taken, Taken)) -> Taken| median(pairs.iter().map(|pair| which(pair).time.as_secs_f64()).collect());
     let (ours, theirs) = (time(|pair| pair.0), time(|pair| pair.1));
@@ -117,10 +118,10 @@ fn measured(cell: Cell, folder: &Path, native: &Path, python: Option<&str>) -> S
 }
 
 /// Texts of 2 KB.
-fn batch(folder: &Path, documents: u64) -> PathBuf {
+fn batch(folder: &Path, name: &str, documents: u64) -> PathBuf {
     let text = "All work and no play makes a dull document. ".repeat(46);
     let lines = (0..documents).map(|n| format!("{{\"id\":\"document-{n}\",\"text\":\"{n}: {text}\"}}\n"));
-    let path = folder.join("in.jsonl");
+    let path = folder.join(name);
     fs::write(&path, lines.collect::<String>()).expect("the batch can be written");
     path
 }
@@ -204,3 +205,5 @@ fn head() -> String {
 
 const RUNS: usize = 5;
 const MOST_DOCUMENTS: u64 = 20_000;
+/// For the openai package, which takes a minute for the others.
+const FEW_DOCUMENTS: u64 = 2_000;
