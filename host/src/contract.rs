@@ -21,6 +21,13 @@ impl Document {
         Self { id: id.into(), input: Input::Text(text.into()) }
     }
 
+    /// What it contains, text or request.
+    pub fn content(&self) -> &str {
+        match &self.input {
+            Input::Text(content) | Input::Request(content) => content,
+        }
+    }
+
     /// A whole chat-completion body, as JSON object.
     pub fn request(id: impl Into<String>, body: impl Into<String>) -> Self {
         Self { id: id.into(), input: Input::Request(body.into()) }

@@ -25,7 +25,7 @@ pub(crate) struct Batch {
     can_go_on: bool,
     earlier: Earlier,
     spending: Spending,
-    asked: Asked,
+    pub(crate) asked: Asked,
     /// What the documents contain that have no outcome yet.
     contents: HashMap<String, Fingerprint>,
 }

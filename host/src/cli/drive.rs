@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use becalm::documents::{InputError, Row};
-use becalm::{
-    Document, Error, Event, Happening, Input, Outcome, PostponeReason, Session, Status, SubmitError, Verdict,
-};
+use becalm::{Document, Error, Event, Happening, Outcome, PostponeReason, Session, Status, SubmitError, Verdict};
 use jiff::Timestamp;
 
 use super::stop::{Reason, Stop};
@@ -99,7 +97,7 @@ impl<Rows: Iterator<Item = Result<Row, InputError>>> Feed<Rows> {
             }
             match self.rows.next() {
                 Some(Ok(Row::Document(document))) => {
-                    let bytes = size(&document);
+                    let bytes = document.content().len();
                     self.waiting_bytes += bytes;
                     self.waiting.insert(document.id.clone(), bytes);
                     watcher.submitting(&document);
@@ -145,12 +143,6 @@ impl<Rows: Iterator<Item = Result<Row, InputError>>> Feed<Rows> {
 
     fn is_empty(&mut self) -> bool {
         !self.is_open || self.rows.peek().is_none()
-    }
-}
-
-fn size(document: &Document) -> usize {
-    match &document.input {
-        Input::Text(text) | Input::Request(text) => text.len(),
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use becalm::Rate;
 use becalm::outcomes::Figures;
 use becalm::server::Spread;
-use becalm::{Rate, Unit};
 use serde_json::{Value, json};
 
 use super::args::Earlier;
 use super::json;
 use super::plan::Watch;
 use super::stop::Reason;
-use super::summary::tokens;
+use super::summary::{efficiency, time, tokens};
 use super::values::{in_words, local_time, milliseconds, rate_in_words};
 
 /// How it goes.
@@ -52,10 +52,6 @@ impl Forecast {
         format!("documents {} to send{}", self.to_send(), parts.collect::<String>())
     }
 
-    fn efficiency(&self) -> f64 {
-        self.bound.as_secs_f64() / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
-    }
-
     /// For people.
     pub(crate) fn lines(&self) -> Vec<String> {
         let Watch { figures, spending, .. } = &self.watch;
@@ -72,20 +68,14 @@ impl Forecast {
         lines.push(format!("waits     {} in {} pauses", in_words(self.watch.paused), self.watch.pauses));
         lines.extend(tokens(spending).map(|tokens| tokens.replace(" out", " out at most")));
         let ends = local_time(milliseconds(self.ends), "%Y-%m-%d %H:%M:%S").unwrap_or_default();
-        let elapsed = in_words(self.elapsed);
         match (self.left(), self.stopped) {
-            // Of tokens the bound knows nothing.
-            (0, _) if self.rates.iter().any(|rate| rate.unit == Unit::Tokens) => {
-                lines.push(format!("time      {elapsed}; ends {ends} if it starts now"));
+            (0, _) => {
+                let time = time(self.elapsed, self.bound, self.rates.iter().copied());
+                lines.push(format!("{time}; ends {ends} if it starts now"));
             }
-            (0, _) => lines.push(format!(
-                "time      {elapsed}, bound {}, efficiency {:.2}; ends {ends} if it starts now",
-                in_words(self.bound),
-                self.efficiency().min(1.0)
-            )),
             (left, reason) => {
                 let why = reason.map(|reason| format!(" by the {}", json::reason(reason))).unwrap_or_default();
-                lines.push(format!("stops     after {elapsed}{why}; {left} documents are left"));
+                lines.push(format!("stops     after {}{why}; {left} documents are left", in_words(self.elapsed)));
             }
         }
         lines
@@ -109,13 +99,13 @@ impl Forecast {
             "pauses": self.watch.pauses,
             "elapsed_ms": milliseconds(self.elapsed),
             "bound_ms": milliseconds(self.bound),
-            "efficiency": self.efficiency(),
+            "efficiency": efficiency(self.bound, self.elapsed),
             "ends_epoch_ms": milliseconds(self.ends),
             "limits": self.rates.iter().map(json::rate).collect::<Vec<_>>(),
             "limits_are_assumed": self.is_assumed,
             "tokens_in": spent.input as u64,
             "tokens_out": spent.output as u64,
-            "cost": spending.has_prices().then(|| spending.cost()),
+            "cost": spending.cost(),
         })
     }
 }

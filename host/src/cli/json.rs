@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::Earlier;
 use super::stop::Reason;
-use super::summary::Summary;
+use super::summary::{Summary, efficiency};
 use super::values::milliseconds;
 
 /// An event as JSON. Answers are in the output; here only their names.
@@ -57,11 +57,11 @@ pub(crate) fn summary(summary: &Summary) -> Value {
         "jitter_most_ms": jitter.map(|(_, most)| milliseconds(most)),
         "elapsed_ms": milliseconds(summary.elapsed),
         "bound_ms": milliseconds(summary.bound),
-        "efficiency": summary.efficiency(),
+        "efficiency": efficiency(summary.bound, summary.elapsed),
         "limits": summary.limits.iter().map(|limit| self::limit(&limit.rate, limit.source)).collect::<Vec<_>>(),
         "tokens_in": spent.input as u64,
         "tokens_out": spent.output as u64,
-        "cost": summary.spending.has_prices().then(|| summary.spending.cost()),
+        "cost": summary.spending.cost(),
         "stopped": summary.stopped.map(reason),
         "halted": figures.halted.as_ref().map(failure),
         "until_epoch_ms": figures.until_epoch_ms,

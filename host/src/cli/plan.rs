@@ -71,27 +71,27 @@ async fn forecast(batch: &args::Batch, assumed: &Assumed) -> Result<Forecast> {
     let settings = batch.settings(sandbox.default_settings().await?, BASE_URL);
     let settings = Settings { seed: Some(settings.seed.unwrap_or(SEED)), ..settings };
     let past = batch.output.as_deref().map_or_else(|| Ok(Past::default()), becalm::outcomes::past)?;
-    let server = Arc::new(Server::new(model(&settings, assumed)));
+    let given = settings.limits.rates.clone();
+    let (is_assumed, asked) = (given.is_empty(), Asked::of(&settings.chat));
+    let rates = if is_assumed { vec![assumed.assume_limit] } else { given };
+    let server = Arc::new(Server::new(model(&rates, assumed.latency)));
     let access = Access::new(BASE_URL, None)?;
     let mut session = sandbox.open(settings.clone(), access, Arc::new(InProcess(Arc::clone(&server)))).await?;
-    let mut watch = Watch::new(batch, &inputs, &past, &settings)?;
+    let mut watch = Watch::new(batch, &inputs, batch.earlier(&inputs, &past, asked), &settings)?;
     let started = Instant::now();
     let stop = Stop::never().with_deadline(batch.deadline);
     // Only a deadline has to be looked at in between.
     let moment = batch.deadline.map_or(LONG, |deadline| (deadline / 100).max(Duration::from_millis(1)));
-    let stopped =
-        drive(&mut session, batch.rows(&inputs, &past, Asked::of(&settings.chat)), &stop, moment, &mut watch).await;
+    let stopped = drive(&mut session, batch.rows(&inputs, &past, asked), &stop, moment, &mut watch).await;
     watch.progress.finish();
     let elapsed = started.elapsed();
-    let given = settings.limits.rates.clone();
-    let rates = if given.is_empty() { vec![assumed.assume_limit] } else { given };
     let latency = (assumed.latency.least + assumed.latency.most) / 2;
     Ok(Forecast {
         stopped: stopped?,
         count: inputs.count(),
         sent: server.stats().sent,
         bound: bound(watch.figures.answered, &rates, settings.limits.max_in_flight, latency),
-        is_assumed: settings.limits.rates.is_empty(),
+        is_assumed,
         rates,
         latency: assumed.latency,
         elapsed,
@@ -100,20 +100,17 @@ async fn forecast(batch: &args::Batch, assumed: &Assumed) -> Result<Forecast> {
     })
 }
 
-/// An endpoint that enforces what is given, or assumed.
-fn model(settings: &Settings, assumed: &Assumed) -> Model {
-    let given = &settings.limits.rates;
-    let assumed_limit = [assumed.assume_limit];
-    let all = if given.is_empty() { &assumed_limit } else { given.as_slice() };
+/// An endpoint that enforces these.
+fn model(rates: &[Rate], latency: Spread) -> Model {
     // The first limit of requests is the model's own; whatever else there is joins it.
-    let first = all.iter().position(|rate| rate.unit == Unit::Requests);
-    let own = first.map_or(Rate { unit: Unit::Requests, amount: u64::MAX / 2, window: 1 }, |first| all[first]);
+    let first = rates.iter().position(|rate| rate.unit == Unit::Requests);
+    let own = first.map_or(Rate { unit: Unit::Requests, amount: u64::MAX / 2, window: 1 }, |first| rates[first]);
     Model {
         limiter: Kind::Rolling,
         requests: own.amount,
         window: Duration::from_millis(own.window),
-        also: all.iter().enumerate().filter(|(n, _)| Some(*n) != first).map(|(_, rate)| *rate).collect(),
-        latency: assumed.latency,
+        also: rates.iter().enumerate().filter(|(n, _)| Some(*n) != first).map(|(_, rate)| *rate).collect(),
+        latency,
         full_answers: true,
         ..Model::default()
     }
@@ -133,8 +130,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    fn new(batch: &args::Batch, inputs: &Inputs, past: &Past, settings: &Settings) -> Result<Self> {
-        let earlier = batch.earlier(inputs, past, Asked::of(&settings.chat));
+    fn new(batch: &args::Batch, inputs: &Inputs, earlier: Earlier, settings: &Settings) -> Result<Self> {
         for warning in inputs.warnings().iter().cloned().chain(earlier.warning(batch.force)) {
             aside(format_args!("warning: {warning}"));
         }

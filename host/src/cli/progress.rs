@@ -102,7 +102,7 @@ fn counts(status: &Status, unfinished: u64) -> Vec<String> {
 fn spent(spending: &Spending) -> Option<String> {
     let tokens = spending.spent();
     let count = (tokens.input + tokens.output) as u64;
-    let cost = if spending.has_prices() { format!(", cost {}", money(spending.cost())) } else { String::new() };
+    let cost = spending.cost().map(|cost| format!(", cost {}", money(cost))).unwrap_or_default();
     (count > 0).then(|| format!("{} tokens{cost}", count_in_words(count)))
 }
 

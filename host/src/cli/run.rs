@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use becalm::documents::Asked;
 use becalm::outcomes::bound;
 use becalm::{Access, Metered, Pool};
 
@@ -65,7 +64,7 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
 
     let started = Instant::now();
     let past = batch.journal.past();
-    let rows = args.batch.rows(&inputs, &past, Asked::of(&settings.chat));
+    let rows = args.batch.rows(&inputs, &past, batch.asked);
     let stop = Stop::on_signals(args.grace)?.with_deadline(args.batch.deadline);
     let driven = drive(&mut session, rows, &stop, MOMENT, &mut batch).await;
     batch.voice.finish();

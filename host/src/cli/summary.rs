@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::outcomes::{Figures, Spending};
-use becalm::{Limit, LimitSource, Unit};
+use becalm::{Limit, LimitSource, Rate, Unit};
 
 use super::args::Earlier;
 use super::stop::Reason;
@@ -27,25 +27,12 @@ pub(crate) struct Summary<'a> {
 }
 
 impl Summary<'_> {
-    /// The bound's share of the time; 1 is the best possible.
-    pub(crate) fn efficiency(&self) -> f64 {
-        self.bound.as_secs_f64() / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
-    }
-
     /// All lines of it.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.counts()];
-        // Of a batch that was broken off the bound says nothing, and of tokens it knows nothing.
-        let knows_bound = self.limits.iter().all(|limit| limit.rate.unit == Unit::Requests);
-        if self.figures.answered > 0 && self.unfinished() == 0 && !knows_bound {
-            lines.push(format!("time      {}", in_words(self.elapsed)));
-        } else if self.figures.answered > 0 && self.unfinished() == 0 {
-            lines.push(format!(
-                "time      {}, bound {}, efficiency {:.2}",
-                in_words(self.elapsed),
-                in_words(self.bound),
-                self.efficiency().min(1.0)
-            ));
+        // Of a batch that was broken off the bound says nothing.
+        if self.figures.answered > 0 && self.unfinished() == 0 {
+            lines.push(time(self.elapsed, self.bound, self.limits.iter().map(|limit| limit.rate)));
         }
         lines.extend(self.refusals());
         lines.extend(tokens(self.spending));
@@ -138,11 +125,25 @@ impl Summary<'_> {
     }
 }
 
+/// The bound's share of the time; 1 is the best possible.
+pub(crate) fn efficiency(bound: Duration, elapsed: Duration) -> f64 {
+    bound.as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+/// The time of a batch that is complete, against the bound, which knows nothing of tokens.
+pub(crate) fn time(elapsed: Duration, bound: Duration, mut rates: impl Iterator<Item = Rate>) -> String {
+    let time = format!("time      {}", in_words(elapsed));
+    if rates.any(|rate| rate.unit == Unit::Tokens) {
+        return time;
+    }
+    format!("{time}, bound {}, efficiency {:.2}", in_words(bound), efficiency(bound, elapsed).min(1.0))
+}
+
 /// Tokens and money so far.
 pub(crate) fn tokens(spending: &Spending) -> Option<String> {
     let spent = spending.spent();
     let count = |tokens: f64| count_in_words(tokens as u64);
-    let cost = if spending.has_prices() { format!("; cost {}", money(spending.cost())) } else { String::new() };
+    let cost = spending.cost().map(|cost| format!("; cost {}", money(cost))).unwrap_or_default();
     let is_any = spent.input + spent.output > 0.0;
     is_any.then(|| format!("tokens    {} in, {} out{cost}", count(spent.input), count(spent.output)))
 }

@@ -1,7 +1,7 @@
 //! What stands in the input for one document: the document, or why there is none.
 
 use super::{Asked, Fingerprint};
-use crate::contract::{Document, Failure, FailureKind, Input, Outcome, Verdict};
+use crate::contract::{Document, Failure, FailureKind, Outcome, Verdict};
 
 /// One document of the input, usable or not. Both get an outcome.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +59,7 @@ impl Row {
     /// How much of it there is.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Self::Document(Document { input: Input::Text(content) | Input::Request(content), .. }) => content.len(),
+            Self::Document(document) => document.content().len(),
             Self::Unusable(_) => 0,
         }
     }

@@ -63,23 +63,17 @@ pub(super) fn read<'a, File: Read>(
                 let line = record.position().map_or(0, csv::Position::line);
                 // A separator in a text without quotes: a part of the text is in the columns after it.
                 let is_wide = record.len() > header.len();
-                let row = row(record.get(id), record.get(text).filter(|_| !is_wide));
-                Some(Ok(Placed::new(name, line, row.map_err(|(id, message)| (id, cause(message, is_wide))))))
+                Some(Ok(Placed::new(name, line, row(record.get(id), record.get(text), is_wide))))
             }
         }
     }))
 }
 
-fn cause(message: String, is_wide: bool) -> String {
-    if is_wide {
-        "the row has more columns than the header; a text with separators needs quotes".into()
-    } else {
-        message
-    }
-}
-
-fn row(id: Option<&[u8]>, text: Option<&[u8]>) -> Result<Row, (Option<String>, String)> {
+fn row(id: Option<&[u8]>, text: Option<&[u8]>, is_wide: bool) -> Result<Row, (Option<String>, String)> {
     let id = id.and_then(|id| str::from_utf8(id).ok()).filter(|id| !id.is_empty()).map(String::from);
+    if is_wide {
+        return Err((id, "the row has more columns than the header; a text with separators needs quotes".into()));
+    }
     let Some(text) = text else { return Err((id, "the row has too few columns".into())) };
     if text.len() > MOST_BYTES {
         return Err((id, too_large()));

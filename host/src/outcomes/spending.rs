@@ -79,12 +79,12 @@ impl Spending {
         // The first one goes alone: nobody knows yet what the endpoint counts.
         let is_first = !self.has_answers && !self.open.is_empty();
         let size = self.size(document);
-        !is_first && self.cost() + self.worst_case(self.open_size) + self.worst_case(size) <= budget
+        !is_first && self.price(self.spent) + self.worst_case(self.open_size) + self.worst_case(size) <= budget
     }
 
     /// Whether the budget might be passed if everything that is open were sent.
     pub fn is_at_risk(&self) -> bool {
-        self.budget.is_some_and(|budget| self.cost() + self.worst_case(self.open_size) > budget)
+        self.budget.is_some_and(|budget| self.price(self.spent) + self.worst_case(self.open_size) > budget)
     }
 
     /// A document will be sent.
@@ -112,20 +112,15 @@ impl Spending {
         self.spent
     }
 
-    /// Money so far; 0 without prices.
-    pub fn cost(&self) -> f64 {
-        self.price(self.spent)
+    /// Money so far; nothing without prices.
+    pub fn cost(&self) -> Option<f64> {
+        self.prices.map(|_| self.price(self.spent))
     }
 
     /// What tokens cost; 0 without prices.
-    pub fn price(&self, tokens: Tokens) -> f64 {
+    fn price(&self, tokens: Tokens) -> f64 {
         let prices = self.prices.unwrap_or_default();
         (tokens.input * prices.input + tokens.output * prices.output) / 1e6
-    }
-
-    /// Whether there are prices.
-    pub const fn has_prices(&self) -> bool {
-        self.prices.is_some()
     }
 
     fn settle(&mut self, outcome: &Outcome) {
@@ -279,7 +274,7 @@ mod tests {
         rich.open(&document());
         assert!(rich.admits(&document()));
         spending.add(&answered(50));
-        assert!((spending.cost() - 60.0).abs() < 1e-9, "it took 50 and 10");
+        assert!((spending.cost().unwrap() - 60.0).abs() < 1e-9, "it took 50 and 10");
         assert!(spending.admits(&document()));
     }
 
@@ -309,7 +304,7 @@ mod tests {
             source: "back-off".into(),
         };
         spending.add(&Event { at: 0, what: Happening::Faulted(fault) });
-        assert!((spending.cost() - 150.0).abs() < 1e-9, "a quarter of 200 bytes, and 100 tokens of answer");
+        assert!((spending.cost().unwrap() - 150.0).abs() < 1e-9, "a quarter of 200 bytes, and 100 tokens of answer");
         assert!(spending.is_at_risk(), "another try may take 300 more");
     }
 

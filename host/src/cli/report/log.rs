@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use becalm::{Rate, Unit};
 use serde::Deserialize;
 
+use super::each_line;
 use crate::cli::values::rate_in_words;
 
 /// All times are in milliseconds since the first event.
@@ -65,23 +66,19 @@ struct Limit {
 
 impl Log {
     /// Reads a log; a torn last line is left out.
-    pub(super) fn read(mut file: impl BufRead) -> Result<Self> {
-        let (mut log, mut bytes, mut number) = (Self::default(), vec![], 0);
-        loop {
-            bytes.clear();
-            file.read_until(b'\n', &mut bytes)?;
-            if !bytes.ends_with(b"\n") {
-                log.end_run();
-                return Ok(log);
-            }
-            number += 1;
-            match serde_json::from_slice(&bytes).with_context(|| format!("line {number}")) {
+    pub(super) fn read(file: impl BufRead) -> Result<Self> {
+        let mut log = Self::default();
+        each_line(file, |number, line| {
+            match serde_json::from_slice(line) {
                 Ok(line) => log.add(line),
                 // The end of a run that was killed, with the next one's beginning after it.
                 Err(_) if log.runs > 0 => {}
-                Err(error) => return Err(error),
+                Err(error) => return Err(error).with_context(|| format!("line {number}")),
             }
-        }
+            Ok(())
+        })?;
+        log.end_run();
+        Ok(log)
     }
 
     /// Whether a document was sent.

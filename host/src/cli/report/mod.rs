@@ -5,7 +5,7 @@ mod log;
 mod results;
 
 use std::fs::File;
-use std::io::{BufReader, IsTerminal, Write, stdout};
+use std::io::{BufRead, BufReader, IsTerminal, Write, stdout};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -59,6 +59,20 @@ pub(crate) fn report(args: &Args) -> Result<Exit> {
         Some(path) => std::fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?,
     }
     Ok(Exit::Done)
+}
+
+/// Reads line by line, each with its number from 1; a torn last line is left out.
+fn each_line(mut file: impl BufRead, mut take: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+    let mut bytes = vec![];
+    for number in 1.. {
+        bytes.clear();
+        file.read_until(b'\n', &mut bytes)?;
+        if !bytes.ends_with(b"\n") {
+            break;
+        }
+        take(number, &bytes)?;
+    }
+    Ok(())
 }
 
 /// The page that draws these data. Nothing in them can end the element that holds them.

@@ -7,6 +7,8 @@ use std::io::BufRead;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
+use super::each_line;
+
 /// The documents, in the order of their first line.
 #[derive(Debug, Default)]
 pub(super) struct Results {
@@ -65,18 +67,13 @@ struct Usage {
 
 impl Results {
     /// Reads results; a torn last line is left out.
-    pub(super) fn read(mut file: impl BufRead) -> Result<Self> {
-        let (mut results, mut bytes, mut number) = (Self::default(), vec![], 0);
-        loop {
-            bytes.clear();
-            file.read_until(b'\n', &mut bytes)?;
-            if !bytes.ends_with(b"\n") {
-                return Ok(results);
-            }
-            number += 1;
-            let line = serde_json::from_slice::<Line>(&bytes).with_context(|| format!("line {number}"))?;
-            results.add(line);
-        }
+    pub(super) fn read(file: impl BufRead) -> Result<Self> {
+        let mut results = Self::default();
+        each_line(file, |number, line| {
+            results.add(serde_json::from_slice(line).with_context(|| format!("line {number}"))?);
+            Ok(())
+        })?;
+        Ok(results)
     }
 
     /// How a document ended; one that has no line is open.
