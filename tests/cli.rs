@@ -1,14 +1,16 @@
 //! The command line, as a person meets it: real processes, real sockets, real files.
 
+mod support;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::server::{Listening, Model, Server, Spread};
 use serde_json::Value;
+use support::process::{Ended, becalm};
 use tempfile::TempDir;
 
 /// A folder to work in, and a server that allows 10 requests per second.
@@ -52,29 +54,6 @@ impl Desk {
         assert!(text.is_empty() || text.ends_with('\n'), "a line is half-written");
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
-}
-
-struct Ended {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
-async fn becalm(folder: &Path, arguments: &[&str], input: &str) -> Ended {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
-    command.current_dir(folder).args(arguments).env_remove("OPENAI_BASE_URL").env("OPENAI_API_KEY", "sk-very-secret");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let input = input.to_string();
-    let output = tokio::task::spawn_blocking(move || {
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        child.wait_with_output().unwrap()
-    });
-    let Output { status, stdout, stderr } = output.await.unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    let ended = Ended { code: status.code().unwrap(), stdout: text(stdout), stderr: text(stderr) };
-    assert!(!ended.stderr.contains("very-secret") && !ended.stdout.contains("very-secret"), "the key was printed");
-    ended
 }
 
 #[tokio::test(flavor = "multi_thread")]

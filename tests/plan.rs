@@ -1,13 +1,15 @@
 //! What a run will take, foretold and kept: `becalm plan`, `--budget`, `--deadline`, against servers that count.
 
+mod support;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::server::{Kind, Listening, Model, Server, Spread};
 use serde_json::Value;
+use support::process::{self, Ended};
 use tempfile::TempDir;
 
 /// A folder with a batch of texts.
@@ -18,27 +20,14 @@ fn batch(documents: usize) -> TempDir {
     folder
 }
 
-struct Ended {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Ended {
-    /// The figures: of a plan on standard output, of a run at the end of standard error.
-    fn figures(&self) -> Value {
-        let text = if self.stdout.is_empty() { &self.stderr } else { &self.stdout };
-        serde_json::from_str(text.lines().last().unwrap()).unwrap_or_else(|error| panic!("{error}: {text}"))
-    }
+/// The figures: of a plan on standard output, of a run at the end of standard error.
+fn figures(ended: &Ended) -> Value {
+    let text = if ended.stdout.is_empty() { &ended.stderr } else { &ended.stdout };
+    serde_json::from_str(text.lines().last().unwrap()).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 async fn becalm(folder: &Path, command: &str, arguments: &[&str]) -> Ended {
-    let mut process = Command::new(env!("CARGO_BIN_EXE_becalm"));
-    process.current_dir(folder).env_clear().args([command, "in.jsonl", "--model", "m"]).args(arguments);
-    let output = tokio::task::spawn_blocking(move || process.output().unwrap()).await.unwrap();
-    let Output { status, stdout, stderr } = output;
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ended { code: status.code().unwrap(), stdout: text(stdout), stderr: text(stderr) }
+    process::becalm(folder, &[&[command, "in.jsonl", "--model", "m"], arguments].concat(), "").await
 }
 
 async fn serve(model: Model) -> (Arc<Server>, Listening) {
@@ -81,7 +70,7 @@ async fn forecast_by_run(of_run: &[&str], of_plan: &[&str]) -> f64 {
     // After the run, so as not to slow it down.
     let plan = becalm(folder.path(), "plan", &of_plan).await;
     assert_eq!((run.code, plan.code), (0, 0), "{}{}", run.stderr, plan.stderr);
-    let (run, plan) = (run.figures(), plan.figures());
+    let (run, plan) = (figures(&run), figures(&plan));
     let (took, foretold) = (run["elapsed_ms"].as_f64().unwrap(), plan["elapsed_ms"].as_f64().unwrap());
     println!("{took} ms, foretold {foretold} ms: {:.4}", foretold / took);
     assert_eq!((&plan["answered"], &run["answered"]), (&50.into(), &50.into()));
@@ -102,7 +91,7 @@ async fn a_plan_needs_no_endpoint_and_changes_no_file() {
         let arguments = [&["-o", "out.jsonl", "--limit", "1/10m", "--json"], of_plan].concat();
         let plan = becalm(folder.path(), command, &arguments).await;
         assert_eq!(plan.code, 0, "{}", plan.stderr);
-        let figures = plan.figures();
+        let figures = figures(&plan);
         assert_eq!((&figures["answered_before"], &figures["requests"]), (&1.into(), &3.into()), "{figures}");
         assert!((1_200_000..1_230_000).contains(&figures["elapsed_ms"].as_u64().unwrap()), "{figures}");
         assert_eq!(fs::read_to_string(folder.path().join("out.jsonl")).unwrap(), results);
@@ -115,15 +104,15 @@ async fn a_plan_needs_no_endpoint_and_changes_no_file() {
 async fn a_plan_keeps_to_all_limits_and_tells_how_far_budget_and_deadline_reach() {
     let folder = batch(50);
     let limits = ["--limit", "10/60s", "--limit", "30/1h", "--json"];
-    let plan = becalm(folder.path(), "plan", &limits).await.figures();
+    let plan = figures(&becalm(folder.path(), "plan", &limits).await);
     assert_eq!((&plan["answered"], &plan["refusals"]), (&50.into(), &0.into()), "{plan}");
     assert!((3_600_000..3_800_000).contains(&plan["elapsed_ms"].as_u64().unwrap()), "{plan}");
-    let plan = becalm(folder.path(), "plan", &[&limits[..], &["--deadline", "50ms"]].concat()).await.figures();
+    let plan = figures(&becalm(folder.path(), "plan", &[&limits[..], &["--deadline", "50ms"]].concat()).await);
     assert_eq!((&plan["answered"], &plan["stopped"]), (&0.into(), &"deadline".into()), "{plan}");
-    let plan = becalm(folder.path(), "plan", &[&limits[..], &["--deadline", "5m"]].concat()).await.figures();
+    let plan = figures(&becalm(folder.path(), "plan", &[&limits[..], &["--deadline", "5m"]].concat()).await);
     assert_eq!((&plan["answered"], &plan["stopped"]), (&30.into(), &"deadline".into()), "{plan}");
     let money = ["--price-in", "1", "--price-out", "1", "--budget", "0.01"];
-    let plan = becalm(folder.path(), "plan", &[&limits[..], &money].concat()).await.figures();
+    let plan = figures(&becalm(folder.path(), "plan", &[&limits[..], &money].concat()).await);
     assert_eq!(plan["stopped"], "budget", "{plan}");
     assert!(plan["cost"].as_f64().unwrap() <= 0.01 && plan["answered"].as_u64().unwrap() >= 15, "{plan}");
 }
@@ -144,7 +133,7 @@ async fn a_budget_is_not_passed_and_the_next_run_goes_on() {
     let money = ["--budget", "0.1", "--max-in-flight", "4"];
     let run = becalm(folder.path(), "run", &[&common[..], &money].concat()).await;
     assert_eq!(run.code, 3, "{}", run.stderr);
-    let figures = run.figures();
+    let figures = figures(&run);
     assert_eq!(figures["stopped"], "budget", "{figures}");
     let (cost, answered) = (figures["cost"].as_f64().unwrap(), figures["answered"].as_u64().unwrap());
     assert!(cost <= 0.1 && answered >= 17, "{figures}");
@@ -171,7 +160,7 @@ async fn a_deadline_is_kept_and_what_is_on_the_wire_comes_home() {
     let arguments = ["--base-url", &url, "-o", "out.jsonl", "--limit", "5/1s", "--deadline", "3s", "--json"];
     let run = becalm(folder.path(), "run", &arguments).await;
     assert_eq!(run.code, 3, "{}", run.stderr);
-    let figures = run.figures();
+    let figures = figures(&run);
     assert_eq!(figures["stopped"], "deadline", "{figures}");
     assert!((2_500..4_000).contains(&figures["elapsed_ms"].as_u64().unwrap()), "{figures}");
     assert_eq!(figures["answered"], server.stats().answered);

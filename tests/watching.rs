@@ -1,13 +1,16 @@
 //! What a run says while it goes, to people and to machines, and the page that is made of it.
 
+mod support;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::server::{Listening, Model, Server, Spread};
 use serde_json::Value;
+use support::process::{self, Ended};
 use tempfile::TempDir;
 
 /// A folder with a batch of 15 texts, and a server that allows 10 requests per 2 s.
@@ -50,19 +53,8 @@ impl Desk {
     }
 }
 
-struct Ended {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
 async fn becalm(folder: &Path, arguments: &[&str]) -> Ended {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
-    command.current_dir(folder).env_clear().env("OPENAI_API_KEY", "sk-very-secret").args(arguments);
-    let Output { status, stdout, stderr } =
-        tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ended { code: status.code().unwrap(), stdout: text(stdout), stderr: text(stderr) }
+    process::becalm(folder, arguments, "").await
 }
 
 fn count(events: &[Value], name: &str) -> usize {
