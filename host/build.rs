@@ -28,7 +28,8 @@ fn given(file: &Path) -> Result<Vec<u8>> {
 
 /// Runs cargo again, for the guest; with a target folder of its own, because the outer cargo holds a lock on the other.
 fn built(out: &Path) -> Result<Vec<u8>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // Asked at run time: a target folder may be shared by several checkouts.
+    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("..");
     for source in ["Cargo.toml", "Cargo.lock", "wit", "guest/policy/src", "guest/policy/Cargo.toml"]
         .into_iter()
         .chain(["guest/component/src", "guest/component/Cargo.toml"])
