@@ -1,10 +1,11 @@
 //! What describes a batch, the same for `run` and `plan`: documents, endpoint, prompt, limits, retries.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use becalm::documents::{Asked, Columns, InputError, Inputs, Row};
+use becalm::documents::{Ahead, Asked, Columns, Inputs};
 use becalm::outcomes::{Before, Past, Prices, Spending};
 use becalm::{Rate, Settings, Unit};
 use same_file::is_same_file;
@@ -94,7 +95,7 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Looks at all documents; what becalm itself writes or reads is none.
-    pub(crate) fn scan(&self, events: Option<&Path>) -> Result<Inputs> {
+    pub(crate) fn scan(&self, events: Option<&Path>) -> Result<Arc<Inputs>> {
         if let (Some(output), Some(events)) = (&self.output, events)
             && (output == events || is_same_file(output, events).unwrap_or(false))
         {
@@ -111,17 +112,13 @@ impl Batch {
         if inputs.has_texts() && self.model.is_none() {
             bail!("no model is named\nhint: name it with --model, as the endpoint calls it");
         }
-        Ok(inputs)
+        Ok(Arc::new(inputs))
     }
 
     /// The rows that have to go, after what earlier runs brought home.
-    pub(crate) fn rows<'a>(
-        &'a self,
-        inputs: &'a Inputs,
-        past: &'a Past,
-        asked: Asked,
-    ) -> impl Iterator<Item = Result<Row, InputError>> + 'a {
-        inputs.rows().filter(move |row| !row.as_ref().is_ok_and(|known| self.skips(past.before(known, asked))))
+    pub(crate) fn rows(&self, inputs: &Arc<Inputs>, past: &Arc<Past>, asked: Asked) -> Ahead {
+        let (past, skipping) = (Arc::clone(past), self.skipping());
+        inputs.rows_ahead(move |row| !skipping.skips(past.before(row, asked)))
     }
 
     /// What earlier runs brought home of these documents.
@@ -131,7 +128,7 @@ impl Batch {
         let known = (!past.is_empty()).then(|| inputs.rows().flatten());
         for row in known.into_iter().flatten() {
             let before = past.before(&row, asked);
-            let is_skipped = u64::from(self.skips(before));
+            let is_skipped = u64::from(self.skipping().skips(before));
             *if before == Before::Failed { &mut earlier.failed } else { &mut earlier.answered } += is_skipped;
             if before == Before::Changed {
                 earlier.changed += 1;
@@ -151,14 +148,8 @@ impl Batch {
         Ok(Spending::new(&settings.chat, prices, self.budget))
     }
 
-    /// Whether a document that fared so before is not sent.
-    const fn skips(&self, before: Before) -> bool {
-        match before {
-            Before::Never => false,
-            Before::Answered => true,
-            Before::Changed => !self.force,
-            Before::Failed => self.only_missing,
-        }
+    const fn skipping(&self) -> Skipping {
+        Skipping { force: self.force, only_missing: self.only_missing }
     }
 
     /// The component's defaults, and what was set instead.
@@ -179,6 +170,25 @@ impl Batch {
         settings.retry.fallback_wait = self.fallback_wait.map(milliseconds);
         settings.seed = self.seed;
         settings
+    }
+}
+
+/// Which documents of earlier runs are not sent.
+#[derive(Clone, Copy)]
+struct Skipping {
+    force: bool,
+    only_missing: bool,
+}
+
+impl Skipping {
+    /// Whether one that fared so before is not sent.
+    const fn skips(self, before: Before) -> bool {
+        match before {
+            Before::Never => false,
+            Before::Answered => true,
+            Before::Changed => !self.force,
+            Before::Failed => self.only_missing,
+        }
     }
 }
 

@@ -70,7 +70,7 @@ async fn forecast(batch: &args::Batch, assumed: &Assumed) -> Result<Forecast> {
     let sandbox = sandbox()?.in_time(Clock::Virtual(epoch));
     let settings = batch.settings(sandbox.default_settings().await?, BASE_URL);
     let settings = Settings { seed: Some(settings.seed.unwrap_or(SEED)), ..settings };
-    let past = batch.output.as_deref().map_or_else(|| Ok(Past::default()), becalm::outcomes::past)?;
+    let past = Arc::new(batch.output.as_deref().map_or_else(|| Ok(Past::default()), becalm::outcomes::past)?);
     let given = settings.limits.rates.clone();
     let (is_assumed, asked) = (given.is_empty(), Asked::of(&settings.chat));
     let rates = if is_assumed { vec![assumed.assume_limit] } else { given };
@@ -145,18 +145,8 @@ impl Watch {
             paused_at: None,
         })
     }
-}
 
-impl Watcher for Watch {
-    fn admits(&mut self, document: &Document) -> bool {
-        self.spending.admits(document)
-    }
-
-    fn submitting(&mut self, document: &Document) {
-        self.spending.open(document);
-    }
-
-    fn event(&mut self, event: &Event) -> Result<()> {
+    fn event(&mut self, event: &Event) {
         self.figures.add(event);
         self.spending.add(event);
         match &event.what {
@@ -174,6 +164,20 @@ impl Watcher for Watch {
             }
             _ => {}
         }
+    }
+}
+
+impl Watcher for Watch {
+    fn admits(&mut self, document: &Document) -> bool {
+        self.spending.admits(document)
+    }
+
+    fn submitting(&mut self, document: &Document) {
+        self.spending.open(document);
+    }
+
+    fn events(&mut self, events: &[Event]) -> Result<()> {
+        events.iter().for_each(|event| self.event(event));
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Documents on their way in: what the user names becomes a stream of documents. Everything is looked at once before the
 //! first request, so that a mistake costs nothing, and read again, piece by piece, while the batch runs.
 
+mod ahead;
 mod fingerprint;
 mod lines;
 mod named;
@@ -13,10 +14,12 @@ mod text;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tempfile::NamedTempFile;
 use tracing::debug;
 
+pub use self::ahead::Ahead;
 pub(crate) use self::fingerprint::IdPrint;
 pub use self::fingerprint::{Asked, Fingerprint};
 use self::oddities::Oddities;
@@ -162,6 +165,11 @@ impl Inputs {
     /// The documents, in their order, read as they are asked for.
     pub fn rows(&self) -> impl Iterator<Item = Result<Row, InputError>> {
         self.placed().map(|placed| placed.map(|(_, placed)| placed.row))
+    }
+
+    /// Those documents that are wanted, in their order, read ahead in a thread of its own.
+    pub fn rows_ahead(self: &Arc<Self>, is_wanted: impl Fn(&Row) -> bool + Send + 'static) -> Ahead {
+        Ahead::of(Arc::clone(self), is_wanted)
     }
 
     /// Each with the number of its file.

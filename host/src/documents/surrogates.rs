@@ -1,20 +1,22 @@
 //! Lone surrogates in JSON: `\ud83c` without its other half. Whoever cut a text in the middle of a character left them;
 //! no UTF-8 can hold them, and endpoints answer them with 400 or 500.
 
+use memchr::memchr;
+
 /// Replaces each by U+FFFD, in place; whole pairs stay. Says whether there was one.
 pub(super) fn mend(json: &mut [u8]) -> bool {
     let (mut at, mut is_mended) = (0, false);
-    while at < json.len() {
-        match (json[at], escape(json, at)) {
-            (_, Some(HIGH)) if matches!(escape(json, at + ESCAPE), Some(LOW)) => at += 2 * ESCAPE,
-            (_, Some(_)) => {
+    while let Some(next) = json.get(at..).and_then(|rest| memchr(b'\\', rest)) {
+        at += next;
+        match escape(json, at) {
+            Some(HIGH) if matches!(escape(json, at + ESCAPE), Some(LOW)) => at += 2 * ESCAPE,
+            Some(_) => {
                 json[at + 2..at + ESCAPE].copy_from_slice(b"fffd");
                 is_mended = true;
                 at += ESCAPE;
             }
             // An escaped backslash is no beginning of another escape.
-            (b'\\', None) => at += 2,
-            _ => at += 1,
+            None => at += 2,
         }
     }
     is_mended
