@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::task::unconstrained;
 use tracing::debug;
 use wasmtime::component::{Component, Linker, ResourceAny, ResourceTable};
 use wasmtime::{Config, Engine, Store, StoreLimits};
@@ -33,6 +34,7 @@ pub struct Session {
     store: Store<Guest>,
     batch: Batch,
     session: ResourceAny,
+    max_in_flight: u32,
 }
 
 impl Sandbox {
@@ -67,11 +69,20 @@ impl Sandbox {
     ///
     /// If the configuration does not fit the machine or the component.
     pub fn with_config(config: &Config) -> Result<Self, Error> {
+        Self::with_component(config, COMPONENT)
+    }
+
+    /// The same with another component of this contract, such as one that was built elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// If it is no such component, or imports what the sandbox does not have.
+    pub fn with_component(config: &Config, component: &[u8]) -> Result<Self, Error> {
         let started = Instant::now();
         let engine = Engine::new(&walls::configured(config))?;
-        let component = Component::new(&engine, COMPONENT)?;
-        debug!(bytes = COMPONENT.len(), after_ms = started.elapsed().as_millis(), "the component is compiled");
-        Self::linked(engine, component)
+        let compiled = Component::new(&engine, component)?;
+        debug!(bytes = component.len(), after_ms = started.elapsed().as_millis(), "the component is compiled");
+        Self::linked(engine, compiled)
     }
 
     fn linked(engine: Engine, component: Component) -> Result<Self, Error> {
@@ -119,7 +130,8 @@ impl Sandbox {
         let (mut store, batch) = self.instantiate(Hooks::new(access, sender)).await?;
         let opened = batch.becalm_batch_analyzer().session().call_open(&mut store, &settings).await?;
         debug!(base_url = settings.endpoint.base_url, rates = settings.limits.rates.len(), "a session is open");
-        Ok(Session { session: opened.map_err(Error::Settings)?, store, batch })
+        let max_in_flight = settings.limits.max_in_flight;
+        Ok(Session { session: opened.map_err(Error::Settings)?, store, batch, max_in_flight })
     }
 
     /// One outcome per document, in their order. For batches that fit into memory; nothing is heard before the end.
@@ -142,6 +154,7 @@ impl Sandbox {
     async fn instantiate(&self, hooks: Hooks) -> Result<(Store<Guest>, Batch), Error> {
         let mut store = Store::new(&self.engine, Guest::new(hooks, self.clock));
         store.limiter(|guest| &mut guest.limits);
+        store.set_max_component_handles(walls::MOST_HANDLES);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|mut context| context.data_mut().watchdog.tick());
         let batch = self.batch.instantiate_async(&mut store).await?;
@@ -150,6 +163,11 @@ impl Sandbox {
 }
 
 impl Session {
+    /// How many requests may be in flight, by its settings. With twice as many documents submitted it never runs dry.
+    pub const fn max_in_flight(&self) -> u32 {
+        self.max_in_flight
+    }
+
     /// Adds documents at the end of the queue.
     ///
     /// # Errors
@@ -169,7 +187,9 @@ impl Session {
     pub async fn next(&mut self, wait: Duration) -> Result<Vec<Event>, Error> {
         let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let session = self.batch.becalm_batch_analyzer().session();
-        Ok(session.call_next(&mut self.store, self.session, wait).await?)
+        // tokio lets a task see no more than 128 things ready before it yields; the component looks at all that is on the
+        // wire again then.
+        Ok(unconstrained(session.call_next(&mut self.store, self.session, wait)).await?)
     }
 
     /// Sends nothing more; what is in flight ends in its own time, the rest is postponed.
@@ -219,7 +239,7 @@ impl Guest {
         clock.install(&mut wasi);
         Self {
             wasi: wasi.build(),
-            http: WasiHttpCtx::new(),
+            http: walls::http(),
             hooks,
             table: walls::table(),
             limits: walls::limits(),

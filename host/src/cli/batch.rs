@@ -88,15 +88,18 @@ impl Watcher for Batch {
         self.contents.insert(document.id.clone(), Fingerprint::of(document, self.asked));
     }
 
-    fn event(&mut self, event: &Event) -> Result<()> {
-        if let Happening::Outcome(outcome) = &event.what {
-            // First of all: it is paid for.
-            let content = self.contents.remove(&outcome.id);
-            self.journal.append(outcome, content).context("cannot write the results")?;
+    fn events(&mut self, events: &[Event]) -> Result<()> {
+        // First of all: they are paid for.
+        let outcomes = events.iter().filter_map(|event| match &event.what {
+            Happening::Outcome(outcome) => Some((outcome, self.contents.remove(&outcome.id))),
+            _ => None,
+        });
+        self.journal.append(outcomes).context("cannot write the results")?;
+        for event in events {
+            self.figures.add(event);
+            self.spending.add(event);
+            self.voice.event(event);
         }
-        self.figures.add(event);
-        self.spending.add(event);
-        self.voice.event(event);
         Ok(())
     }
 

@@ -137,10 +137,12 @@ struct Watch {
 }
 
 impl Watcher for Watch {
-    fn event(&mut self, event: &Event) -> Result<()> {
-        self.figures.add(event);
-        if matches!(event.what, Happening::Outcome(_)) {
-            self.progress.step();
+    fn events(&mut self, events: &[Event]) -> Result<()> {
+        for event in events {
+            self.figures.add(event);
+            if matches!(event.what, Happening::Outcome(_)) {
+                self.progress.step();
+            }
         }
         Ok(())
     }

@@ -21,8 +21,8 @@ pub(crate) trait Watcher {
     /// It is submitted.
     fn submitting(&mut self, _document: &Document) {}
 
-    /// Something happened. An error breaks the batch off.
-    fn event(&mut self, event: &Event) -> Result<()>;
+    /// This happened, oldest first. An error breaks the batch off.
+    fn events(&mut self, events: &[Event]) -> Result<()>;
 
     /// A moment has passed. An error breaks the batch off.
     fn tick(&mut self, status: &Status) -> Result<()>;
@@ -45,14 +45,15 @@ pub(crate) async fn drive<Rows>(
 where
     Rows: Iterator<Item = Result<Row, InputError>>,
 {
+    let ahead = (2 * session.max_in_flight()).max(LEAST_AHEAD);
     let mut feed = Feed { rows: rows.peekable(), is_open: true, waiting: HashMap::new(), waiting_bytes: 0 };
     let mut stopped: Option<Option<Reason>> = None;
     let mut unreadable = None;
     let mut status = session.status().await?;
     loop {
-        if feed.is_open && status.queued < LOW {
+        if feed.is_open && status.queued < ahead {
             // What is on the wire is paid for: it comes home before an error is told.
-            unreadable = feed.submit(session, watcher).await?.or(unreadable);
+            unreadable = feed.submit(ahead - status.queued, session, watcher).await?.or(unreadable);
         }
         let reason = stop.reason().or_else(|| watcher.objection()).or_else(|| feed.is_stuck(watcher));
         if stopped.is_none() && (reason.is_some() || unreadable.is_some()) {
@@ -64,10 +65,8 @@ where
             break;
         }
         let events = session.next(moment).await?;
-        for event in &events {
-            watcher.event(event)?;
-            feed.hear(event);
-        }
+        watcher.events(&events)?;
+        events.iter().for_each(|event| feed.hear(event));
         status = session.status().await?;
         watcher.tick(&status)?;
         if events.is_empty() && feed.is_empty() && status.queued == 0 && status.in_flight == 0 {
@@ -88,10 +87,16 @@ struct Feed<Rows: Iterator> {
 }
 
 impl<Rows: Iterator<Item = Result<Row, InputError>>> Feed<Rows> {
-    /// Submits the next documents; those that cannot be used have their outcome at once. Gives back what cannot be read.
-    async fn submit(&mut self, session: &mut Session, watcher: &mut impl Watcher) -> Result<Option<InputError>> {
+    /// Submits the next documents, as many as there is room for; those that cannot be used have their outcome at once. Gives
+    /// back what cannot be read.
+    async fn submit(
+        &mut self,
+        room: u32,
+        session: &mut Session,
+        watcher: &mut impl Watcher,
+    ) -> Result<Option<InputError>> {
         let (mut portion, mut unreadable) = (vec![], None);
-        for _ in 0..PORTION {
+        for _ in 0..room {
             if self.waiting_bytes >= MOST_BYTES || !self.is_admitted(watcher) {
                 break;
             }
@@ -103,7 +108,7 @@ impl<Rows: Iterator<Item = Result<Row, InputError>>> Feed<Rows> {
                     watcher.submitting(&document);
                     portion.push(document);
                 }
-                Some(Ok(Row::Unusable(unusable))) => watcher.event(&ended(unusable.outcome()))?,
+                Some(Ok(Row::Unusable(unusable))) => watcher.events(&[ended(unusable.outcome())])?,
                 Some(Err(error)) => {
                     unreadable = Some(error);
                     break;
@@ -154,8 +159,8 @@ fn ended(outcome: Outcome) -> Event {
 
 /// How long to wait for something to happen: often enough for a countdown in seconds and for Ctrl-C.
 pub(crate) const MOMENT: Duration = Duration::from_millis(200);
-/// With fewer documents waiting, more are submitted; enough for the largest number in flight that anyone will want.
-const LOW: u32 = 1_024;
-const PORTION: usize = 512;
+/// Twice as many documents as may be in flight wait in the session, so that it never runs dry between two calls; and so many
+/// at least, from which it sees that there is more to come.
+const LEAST_AHEAD: u32 = 128;
 /// With more than that submitted, nothing is read: the sandbox has 2 GiB, and holds a document up to four times.
 const MOST_BYTES: usize = 64 * 1024 * 1024;

@@ -5,8 +5,10 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use memchr::memrchr;
 use tracing::{debug, trace};
 
 use super::line;
@@ -20,8 +22,10 @@ pub struct Journal {
     to: Destination,
     past: Arc<Past>,
     torn_bytes: u64,
-    /// When what was written was last made safe; nothing where all is safe.
+    /// Since when something is written that nobody makes safe yet.
     unsafe_since: Option<Instant>,
+    /// Makes it safe meanwhile: on a slow disk that takes longer than an answer.
+    syncing: Option<JoinHandle<io::Result<()>>>,
 }
 
 #[derive(Debug)]
@@ -85,7 +89,7 @@ impl Journal {
     }
 
     fn on(to: Destination) -> Self {
-        Self { to, past: Arc::default(), torn_bytes: 0, unsafe_since: None }
+        Self { to, past: Arc::default(), torn_bytes: 0, unsafe_since: None, syncing: None }
     }
 
     /// What earlier runs brought home.
@@ -98,32 +102,46 @@ impl Journal {
         self.torn_bytes
     }
 
-    /// Writes an outcome of a document with that content.
+    /// Writes outcomes that came home together, each of a document with that content.
     ///
     /// # Errors
     ///
-    /// If the line could not be written whole; what was written of it is cut off again where that is possible.
-    pub fn append(&mut self, outcome: &Outcome, document: Option<Fingerprint>) -> io::Result<()> {
-        let line = format!("{}\n", line(outcome, document));
+    /// If not all could be written; of what was written, a line that is not whole is cut off again where that is possible.
+    pub fn append<'a>(
+        &mut self,
+        outcomes: impl IntoIterator<Item = (&'a Outcome, Option<Fingerprint>)>,
+    ) -> io::Result<()> {
+        let lines = outcomes.into_iter().map(|(outcome, document)| line(outcome, document) + "\n").collect::<String>();
         match &mut self.to {
-            Destination::Stdout => io::stdout().lock().write_all(line.as_bytes()),
+            _ if lines.is_empty() => Ok(()),
+            Destination::Stdout => io::stdout().lock().write_all(lines.as_bytes()),
             Destination::File(file) => {
-                let end = file.seek(SeekFrom::End(0))?;
-                file.write_all(line.as_bytes()).inspect_err(|_| drop(file.set_len(end)))?;
+                write_lines(file, lines.as_bytes())?;
                 self.unsafe_since.get_or_insert_with(Instant::now);
                 Ok(())
             }
         }
     }
 
-    /// Makes sure that what was written survives the machine, at most once a second.
+    /// Makes sure that what was written survives the machine, at most once a second, without waiting for it.
     ///
     /// # Errors
     ///
-    /// If the machine cannot promise that.
+    /// If the machine could not promise that for what was written before.
     pub fn sync_now_and_then(&mut self) -> io::Result<()> {
+        if self.syncing.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.finish_syncing()?;
+        }
         let is_due = self.unsafe_since.is_some_and(|since| since.elapsed() >= SYNC_EVERY);
-        if is_due { self.sync() } else { Ok(()) }
+        if let Destination::File(file) = &self.to
+            && is_due
+            && self.syncing.is_none()
+        {
+            let file = file.try_clone()?;
+            self.syncing = Some(thread::spawn(move || file.sync_data()));
+            self.unsafe_since = None;
+        }
+        Ok(())
     }
 
     /// Makes sure that what was written survives the machine.
@@ -132,12 +150,19 @@ impl Journal {
     ///
     /// If the machine cannot promise that.
     pub fn sync(&mut self) -> io::Result<()> {
-        if let Some(since) = self.unsafe_since.take() {
-            trace!(after_ms = since.elapsed().as_millis(), "the journal is made safe");
-        }
+        self.finish_syncing()?;
+        self.unsafe_since = None;
         match &self.to {
             Destination::Stdout => io::stdout().lock().flush(),
             Destination::File(file) => file.sync_data(),
+        }
+    }
+
+    fn finish_syncing(&mut self) -> io::Result<()> {
+        match self.syncing.take().map(JoinHandle::join) {
+            Some(Ok(synced)) => synced.inspect(|()| trace!("the journal is safe")),
+            Some(Err(_)) => Err(io::Error::other("the thread that synchronizes the file broke down")),
+            None => Ok(()),
         }
     }
 
@@ -150,6 +175,25 @@ impl Journal {
         (self.past, self.torn_bytes) = (Arc::new(past), torn);
         Ok(())
     }
+}
+
+/// Writes lines at the end of the file, so many of them as there is room for.
+fn write_lines(file: &mut File, lines: &[u8]) -> io::Result<()> {
+    let end = file.seek(SeekFrom::End(0))?;
+    let mut written = 0;
+    while written < lines.len() {
+        match file.write(&lines[written..]) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(length) => written += length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                let whole = memrchr(b'\n', &lines[..written]).map_or(0, |at| at + 1);
+                let _ = file.set_len(end + whole as u64);
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What a file says of earlier runs, without a lock and without a change; nothing where there is no such file.
