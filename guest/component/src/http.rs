@@ -14,19 +14,23 @@ use crate::clock;
 use crate::exports::becalm::batch::analyzer::Timeouts;
 use crate::settings::Target;
 
-/// A request on the wire.
-pub(crate) struct Exchange(Stage);
+/// A request on the wire. Fields are dropped in their order, here and below: a child before what it was taken from, as WASI
+/// demands.
+pub(crate) struct Exchange {
+    /// Ready when there is more to do; only while there is nothing to do.
+    pollable: Option<Pollable>,
+    stage: Stage,
+}
 
-/// Where it is. Fields are dropped in their order: a child before what it was taken from, as WASI demands.
+/// Where it is.
 enum Stage {
     Writing(Writing),
-    Awaiting { pollable: Pollable, response: FutureIncomingResponse },
+    Awaiting(FutureIncomingResponse),
     Reading(Reading),
     Over,
 }
 
 struct Writing {
-    pollable: Pollable,
     stream: OutputStream,
     body: OutgoingBody,
     rest: Vec<u8>,
@@ -35,15 +39,19 @@ struct Writing {
 }
 
 struct Reading {
-    pollable: Pollable,
     stream: InputStream,
     _body: IncomingBody,
     _response: IncomingResponse,
     reply: Reply,
 }
 
-/// How a request ended, if it has.
-type End = Option<Result<Reply, TransportError>>;
+/// What a step leads to.
+enum Step {
+    Next(Stage),
+    /// There is nothing to do before the stage's pollable is ready.
+    Stuck(Stage),
+    End(Result<Reply, TransportError>),
+}
 
 impl Exchange {
     /// Starts a request; not a byte of its body has been written yet, because only `handle` makes room for it.
@@ -53,117 +61,125 @@ impl Exchange {
         let response =
             outgoing_handler::handle(request, Some(options(timeouts))).map_err(|code| transport_error(&code))?;
         let stream = outgoing.write().map_err(|()| TransportError::ConfigurationError)?;
-        let pollable = stream.subscribe();
-        Ok(Self(Stage::Writing(Writing { pollable, stream, body: outgoing, rest: body, is_flushed: false, response })))
+        let writing = Writing { stream, body: outgoing, rest: body, is_flushed: false, response };
+        Ok(Self { pollable: None, stage: Stage::Writing(writing) })
     }
 
     /// Ready when `advance` can go further.
     pub(crate) const fn pollable(&self) -> Option<&Pollable> {
-        match &self.0 {
-            Stage::Writing(Writing { pollable, .. })
-            | Stage::Awaiting { pollable, .. }
-            | Stage::Reading(Reading { pollable, .. }) => Some(pollable),
-            Stage::Over => None,
-        }
+        self.pollable.as_ref()
     }
 
-    /// Goes as far as it can.
-    pub(crate) fn advance(&mut self) -> End {
+    /// Goes as far as it can. Says how the request ended, if it has.
+    pub(crate) fn advance(&mut self) -> Option<Result<Reply, TransportError>> {
+        self.pollable = None;
         loop {
-            let stage = core::mem::replace(&mut self.0, Stage::Over);
-            let (next, is_stuck) = match stage {
-                Stage::Writing(writing) => writing.advance(),
-                Stage::Awaiting { pollable, response } => match answer(pollable, response) {
-                    Ok(next) => next,
-                    Err(error) => return Some(Err(error)),
-                },
-                Stage::Reading(reading) => match reading.advance() {
-                    Ok(next) => next,
-                    Err(end) => return Some(end),
-                },
-                Stage::Over => return None,
-            };
-            self.0 = next;
-            if is_stuck {
-                return None;
+            match core::mem::replace(&mut self.stage, Stage::Over).advance() {
+                Step::Next(stage) => self.stage = stage,
+                Step::Stuck(stage) => {
+                    self.pollable = stage.subscribe();
+                    self.stage = stage;
+                    return None;
+                }
+                Step::End(end) => return Some(end),
             }
         }
     }
 }
 
-/// The stage after a step, and whether it has to wait there.
-type Step = (Stage, bool);
+impl Stage {
+    fn advance(self) -> Step {
+        match self {
+            Self::Writing(writing) => writing.advance(),
+            Self::Awaiting(response) => answer(response),
+            Self::Reading(reading) => reading.advance(),
+            Self::Over => Step::Stuck(Self::Over),
+        }
+    }
+
+    fn subscribe(&self) -> Option<Pollable> {
+        match self {
+            Self::Writing(writing) => Some(writing.stream.subscribe()),
+            Self::Awaiting(response) => Some(response.subscribe()),
+            Self::Reading(reading) => Some(reading.stream.subscribe()),
+            Self::Over => None,
+        }
+    }
+}
 
 impl Writing {
     fn advance(mut self) -> Step {
         loop {
             match self.stream.check_write() {
-                Ok(0) => return (Stage::Writing(self), true),
-                Ok(_) if self.is_flushed => return (self.finish(), false),
+                Ok(0) => return Step::Stuck(Stage::Writing(self)),
+                Ok(_) if self.is_flushed => return Step::Next(self.finish()),
                 Ok(room) => {
                     if self.write(room).is_err() {
-                        return (self.finish(), false);
+                        return Step::Next(self.finish());
                     }
                 }
                 // The server may have answered before it had read all: the answer says more than this error.
-                Err(_) => return (self.finish(), false),
+                Err(_) => return Step::Next(self.finish()),
             }
         }
     }
 
-    /// Writes what there is room for; with nothing left to write, flushes.
+    /// Writes what there is room for, and flushes what is last.
     fn write(&mut self, room: u64) -> Result<(), StreamError> {
-        if self.rest.is_empty() {
-            self.is_flushed = true;
-            return self.stream.flush();
-        }
         let room = usize::try_from(room).unwrap_or(usize::MAX).min(self.rest.len());
         self.stream.write(&self.rest[..room])?;
         self.rest.drain(..room);
-        Ok(())
+        self.is_flushed = self.rest.is_empty();
+        if self.is_flushed { self.stream.flush() } else { Ok(()) }
     }
 
     fn finish(self) -> Stage {
-        let Self { pollable, stream, body, response, .. } = self;
-        drop(pollable);
+        let Self { stream, body, response, .. } = self;
         drop(stream);
         // An error here is told by the response too.
         let _ = OutgoingBody::finish(body, None);
-        Stage::Awaiting { pollable: response.subscribe(), response }
+        Stage::Awaiting(response)
     }
 }
 
 /// Looks for the head of the answer.
-fn answer(pollable: Pollable, response: FutureIncomingResponse) -> Result<Step, TransportError> {
-    let Some(got) = response.get() else { return Ok((Stage::Awaiting { pollable, response }, true)) };
-    // Before anything can return: a child has to go before what it was taken from.
-    drop(pollable);
+fn answer(response: FutureIncomingResponse) -> Step {
+    let Some(got) = response.get() else { return Step::Stuck(Stage::Awaiting(response)) };
+    // Before anything can return: it has to go before what it brought.
     drop(response);
-    let incoming = got.map_err(|()| TransportError::InternalError)?.map_err(|code| transport_error(&code))?;
+    match got.map_err(|()| TransportError::InternalError).and_then(|got| got.map_err(|code| transport_error(&code))) {
+        Ok(incoming) => reading(incoming).map_or(Step::End(Err(TransportError::InternalError)), Step::Next),
+        Err(error) => Step::End(Err(error)),
+    }
+}
+
+fn reading(incoming: IncomingResponse) -> Result<Stage, ()> {
     let headers = incoming.headers().entries();
-    let text = |value: Vec<u8>| String::from_utf8_lossy(&value).into_owned();
+    let text =
+        |value| String::from_utf8(value).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into());
     let headers = headers.into_iter().map(|(name, value)| (name, text(value))).collect();
     let reply = Reply { status: incoming.status(), headers, body: vec![] };
-    let body = incoming.consume().map_err(|()| TransportError::InternalError)?;
-    let stream = body.stream().map_err(|()| TransportError::InternalError)?;
-    let pollable = stream.subscribe();
-    Ok((Stage::Reading(Reading { pollable, stream, _body: body, _response: incoming, reply }), false))
+    let body = incoming.consume()?;
+    let stream = body.stream()?;
+    Ok(Stage::Reading(Reading { stream, _body: body, _response: incoming, reply }))
 }
 
 impl Reading {
-    fn advance(mut self) -> Result<Step, Result<Reply, TransportError>> {
+    fn advance(mut self) -> Step {
         loop {
             match self.stream.read(PIECE) {
-                Ok(piece) if piece.is_empty() => return Ok((Stage::Reading(self), true)),
+                Ok(piece) if piece.is_empty() => return Step::Stuck(Stage::Reading(self)),
+                Ok(piece) if self.reply.body.is_empty() => self.reply.body = piece,
                 Ok(piece) => self.reply.body.extend(piece),
-                Err(StreamError::Closed) => return Err(Ok(self.reply)),
+                Err(StreamError::Closed) => return Step::End(Ok(self.reply)),
                 Err(StreamError::LastOperationFailed(error)) => {
                     let code = http_error_code(&error);
-                    return Err(Err(code.map_or(TransportError::ConnectionTerminated, |code| transport_error(&code))));
+                    let error = code.map_or(TransportError::ConnectionTerminated, |code| transport_error(&code));
+                    return Step::End(Err(error));
                 }
             }
             if self.reply.body.len() > LARGEST_BODY {
-                return Err(Err(TransportError::HttpResponseBodySize));
+                return Step::End(Err(TransportError::HttpResponseBodySize));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use alloc::string::{String, ToString};
 
+use memchr::memmem;
 use serde_json::{Map, Value};
 
 use super::{Hint, Hints, message, number};
@@ -12,7 +13,7 @@ use crate::time::{Delay, Epoch};
 pub(super) fn hint(reply: &Reply, now: Epoch) -> Option<Hint> {
     // A completion is no place to look for one, whatever its text says, and need not be read twice.
     let is_success = (200..300).contains(&reply.status);
-    if is_success && (reply.body.len() > LARGEST_ERROR || !reply.body.windows(ERROR.len()).any(|part| part == ERROR)) {
+    if is_success && (reply.body.len() > LARGEST_ERROR || memmem::find(&reply.body, ERROR).is_none()) {
         return None;
     }
     let body = serde_json::from_slice::<Value>(&reply.body).ok()?;
