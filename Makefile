@@ -22,7 +22,7 @@ demo: build
 	@target/release/becalm demo
 
 test: check
-	@$(cargo) test --release --workspace --exclude becalm-component
+	@$(cargo) test --release --workspace --exclude becalm-component --exclude becalm-hostile
 
 matrix:
 	@$(cargo) build --release --quiet
@@ -45,4 +45,4 @@ fuzz:
 check:
 	@$(cargo) fmt --all --check
 	@$(cargo) clippy --release --workspace --all-targets -- -D warnings
-	@$(cargo) doc --release --no-deps --workspace --exclude becalm-component --quiet
+	@$(cargo) doc --release --no-deps --workspace --exclude becalm-component --exclude becalm-hostile --quiet

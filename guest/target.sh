@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes sure that the guest can be built. Prints what the build needs in its environment, as NAME=value words: nothing,
 # if the Rust target is there or rustup can get it; else BECALM_COMPONENT, a guest that was built here with Debian's
-# compiler. All messages go to standard error.
+# compiler, and BECALM_GUESTS, the folder with it and the guests of the tests. All messages go to standard error.
 set -eu
 
 target=wasm32-unknown-unknown
@@ -46,6 +46,7 @@ folder=$root/target/debian-guest
 # Debian ships the standard library as source only for this target, so it is built along.
 env "$toolchain" RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
     CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker" \
-    cargo build --manifest-path "$root/Cargo.toml" --package becalm-component --profile component --target "$target" \
-    --target-dir "$folder" -Zbuild-std=std,panic_abort >&2
-echo "$toolchain" "BECALM_COMPONENT=$folder/$target/component/becalm_component.wasm"
+    cargo build --manifest-path "$root/Cargo.toml" --package becalm-component --package becalm-hostile \
+    --profile component --target "$target" --target-dir "$folder" -Zbuild-std=std,panic_abort >&2
+guests=$folder/$target/component
+echo "$toolchain" "BECALM_COMPONENT=$guests/becalm_component.wasm" "BECALM_GUESTS=$guests"

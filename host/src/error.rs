@@ -1,5 +1,7 @@
 //! What can go wrong at the library's edge. A document that fails is no error: it is an outcome.
 
+use wasmtime::WasmBacktrace;
+
 use crate::contract::{SettingsError, SubmitError};
 
 /// Why a call failed.
@@ -21,7 +23,7 @@ pub enum Error {
     #[error("the HTTP client cannot be set up")]
     Client(#[source] reqwest::Error),
     /// The component or its runtime failed; the session is lost.
-    #[error("the component failed: {0:#}")]
+    #[error("the component failed: {}", component_message(.0))]
     Component(wasmtime::Error),
 }
 
@@ -30,6 +32,13 @@ fn submit_message(error: &SubmitError) -> String {
         SubmitError::DuplicateId(id) => format!("the id {id:?} is in use by another document"),
         SubmitError::Stopped => "the session takes no more documents".into(),
     }
+}
+
+/// The cause, and where it was met: a panic says nothing else.
+fn component_message(error: &wasmtime::Error) -> String {
+    let frames = error.downcast_ref::<WasmBacktrace>().into_iter().flat_map(WasmBacktrace::frames);
+    let names = frames.filter_map(|frame| frame.func_name()).map(|name| format!("\n  at {name}"));
+    format!("{}{}", error.root_cause(), names.collect::<String>())
 }
 
 impl From<wasmtime::Error> for Error {

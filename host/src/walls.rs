@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use wasmtime::component::ResourceTable;
 use wasmtime::{Config, Engine, StoreLimits, StoreLimitsBuilder, UpdateDeadline};
+use wasmtime_wasi_http::WasiHttpCtx;
 
 /// The configuration with what the walls need: code that looks now and then whether its time is over.
 pub(crate) fn configured(config: &Config) -> Config {
@@ -40,6 +41,13 @@ pub(crate) fn table() -> ResourceTable {
     let mut table = ResourceTable::new();
     table.set_max_capacity(MOST_RESOURCES);
     table
+}
+
+/// What an instance may do over HTTP.
+pub(crate) fn http() -> WasiHttpCtx {
+    let mut http = WasiHttpCtx::new();
+    http.set_field_size_limit(MOST_FIELD_BYTES);
+    http
 }
 
 /// Sees whether a component does anything but compute.
@@ -82,8 +90,12 @@ impl Watchdog {
 const MOST_MEMORY: usize = 2 * 1024 * 1024 * 1024;
 /// Of function tables: the component has one with some hundreds.
 const MOST_ELEMENTS: usize = 100_000;
-/// A request has up to ten, and 10,000 may be in flight.
+/// On its side. A request has up to four, and lends one more to `poll`; 10,000 may be in flight.
+pub(crate) const MOST_HANDLES: usize = 100_000;
+/// On the host's side, where some of them have children.
 const MOST_RESOURCES: usize = 200_000;
+/// Of the header fields of one request. Servers refuse more than 8 to 64 KiB.
+const MOST_FIELD_BYTES: usize = 64 * 1024;
 const TICK: Duration = Duration::from_millis(100);
 /// Ten seconds. The longest work without a call, a document of 64 MiB that becomes a request, takes less than one.
 const MOST_SILENT_TICKS: u32 = 100;

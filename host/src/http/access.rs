@@ -43,9 +43,11 @@ impl Access {
         Ok(Self { origin: Origin::of(&uri).ok_or_else(wrong)?, key, authorization })
     }
 
-    /// Whether the guest may send a request there.
+    /// Whether the guest may send a request there. Not as somebody else: a name and password in the URL would become a
+    /// header.
     pub(super) fn allows(&self, uri: &Uri) -> bool {
-        Origin::of(uri).as_ref() == Some(&self.origin)
+        let has_name = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
+        !has_name && Origin::of(uri).as_ref() == Some(&self.origin)
     }
 
     /// The answer with an asterisk for every sign of the key, should the endpoint have repeated it.
@@ -94,6 +96,7 @@ mod tests {
             ("https://example.com:8443/v1", false),
             ("https://example.com.evil.org/v1", false),
             ("https://api.example.com/v1", false),
+            ("https://someone:else@example.com/v1", false),
         ] {
             assert_eq!(access.allows(&uri.parse().unwrap()), allowed, "{uri}");
         }

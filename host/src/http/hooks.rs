@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, COOKIE, HeaderName};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Limited};
 use tracing::warn;
 use wasmtime_wasi_http::{
     DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpHooks,
@@ -53,7 +53,7 @@ impl WasiHttpHooks for Hooks {
             };
             access.authorize(&mut parts.headers);
             // A document is small and already in memory; whole, it can be sent with its length.
-            let body = body.collect().await?.to_bytes();
+            let body = Limited::new(body, MOST_BODY_BYTES).collect().await.map_err(transport_error)?.to_bytes();
             let answer = sender.send(http::Request::from_parts(parts, body), timeouts(options)).await?;
             let ended: Ended = Box::new(async { Ok(()) });
             Ok((access.redacted(answer), ended))
@@ -61,7 +61,15 @@ impl WasiHttpHooks for Hooks {
     }
 }
 
+fn transport_error(error: Box<dyn std::error::Error + std::marker::Send + Sync>) -> Error {
+    error.downcast::<Error>().map_or(Error::HttpRequestBodySize(Some(MOST_BODY_BYTES as u64)), |error| *error)
+}
+
 fn timeouts(options: Option<RequestOptions>) -> Timeouts {
     let options = options.unwrap_or_default();
     Timeouts { first_byte: options.first_byte_timeout, between_bytes: options.between_bytes_timeout }
 }
+
+/// A document of 64 MiB, with room for what JSON makes of it. A request is kept outside the sandbox, where its memory limit
+/// does not count.
+const MOST_BODY_BYTES: usize = 128 * 1024 * 1024;
