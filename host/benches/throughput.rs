@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// One row of the table.
+/// One row of the first table.
 #[derive(Clone, Copy)]
 struct Cell {
     latency_ms: u64,
@@ -46,10 +46,15 @@ impl Cell {
     }
 }
 
+/// In flight at once, in the second table.
+const CROWDS: [u64; 4] = [64, 512, 1_000, 4_000];
+
 /// What a client took.
 #[derive(Clone, Copy)]
 struct Taken {
     time: Duration,
+    /// Of the processor, in hundredths of a second.
+    cpu: u64,
     peak_kb: u64,
 }
 
@@ -70,33 +75,71 @@ fn main() {
         println!("{row}");
         writeln!(table, "{row}").expect("a text");
     }
+    let mut crowds = String::from(
+        "| in flight | documents | becalm / native | CPU a document, becalm | native | peak memory, becalm | native |\n|---|---|---|---|---|---|---|\n",
+    );
+    for in_flight in CROWDS {
+        let row = crowd(in_flight, folder.path(), &native);
+        println!("{row}");
+        writeln!(crowds, "{row}").expect("a text");
+    }
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/throughput.md");
-    fs::write(&results, format!("{}\n{table}", head())).expect("the results can be written");
+    fs::write(&results, format!("{}\n{table}\n{MANY}\n{crowds}", head())).expect("the results can be written");
+}
+
+/// Many in flight, and answers that come one by one, as those of a model do.
+fn crowd(in_flight: u64, folder: &Path, native: &Path) -> String {
+    let documents = 3 * in_flight;
+    let input = batch(folder, "in.jsonl", documents);
+    let server = Server::start("1s..3s");
+    let output = folder.join("out.jsonl");
+    let becalm = taken(&mut becalm(&server, in_flight, &output, &input), &output, documents);
+    let native = taken(&mut client(native, None, &server, in_flight, &output, &input), &output, documents);
+    let ratio = native.time.as_secs_f64() / becalm.time.as_secs_f64();
+    let cpu = |taken: Taken| taken.cpu as f64 * 10.0 / documents as f64;
+    format!(
+        "| {in_flight} | {documents} | {ratio:.2} | {:.2} ms | {:.2} ms | {} MB | {} MB |",
+        cpu(becalm),
+        cpu(native),
+        becalm.peak_kb / 1024,
+        native.peak_kb / 1024
+    )
+}
+
+fn becalm(server: &Server, in_flight: u64, output: &Path, input: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+    command.args(["run", "-q", "--model", "m", "--max-in-flight", &in_flight.to_string()]);
+    command.args(["--base-url", &server.url, "-o"]).arg(output).arg(input);
+    command
+}
+
+fn client(
+    program: &Path,
+    script: Option<&Path>,
+    server: &Server,
+    in_flight: u64,
+    output: &Path,
+    input: &Path,
+) -> Command {
+    let mut command = Command::new(program);
+    command.args(script).arg(input).arg(output).args([&server.url, &in_flight.to_string()]);
+    command
 }
 
 fn measured(cell: Cell, folder: &Path, native: &Path, python: Option<&str>) -> String {
     let documents = cell.documents();
     let fewer = documents.min(FEW_DOCUMENTS);
     let (input, few) = (batch(folder, "in.jsonl", documents), batch(folder, "few.jsonl", fewer));
-    let server = Server::start(cell.latency_ms);
-    let in_flight = cell.in_flight.to_string();
+    let server = Server::start(&format!("{}ms", cell.latency_ms));
     let output = folder.join("out.jsonl");
-    let becalm = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
-        command.args(["run", "-q", "--model", "m", "--max-in-flight", &in_flight, "--base-url", &server.url, "-o"]);
-        command.arg(&output).arg(&input);
-        taken(&mut command, &output, documents)
-    };
-    let client = |program: &Path, first: Option<&Path>, input: &Path, documents| {
-        let mut command = Command::new(program);
-        command.args(first).arg(input).arg(&output).args([&server.url, &in_flight]);
-        taken(&mut command, &output, documents)
-    };
-    let pairs = (0..RUNS).map(|_| (becalm(), client(native, None, &input, documents))).collect::<Vec<_>>();
+    let ours = || taken(&mut becalm(&server, cell.in_flight, &output, &input), &output, documents);
+    let theirs = || taken(&mut client(native, None, &server, cell.in_flight, &output, &input), &output, documents);
+    let pairs = (0..RUNS).map(|_| (ours(), theirs())).collect::<Vec<_>>();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/openai_client.py");
     let is_compared = cell.latency_ms == 20 && [64, 512].contains(&cell.in_flight);
     let python = python.filter(|_| is_compared).map(|python| {
-        let time = |_| client(Path::new(python), Some(&script), &few, fewer).time.as_secs_f64();
+        let mut command = client(Path::new(python), Some(&script), &server, cell.in_flight, &output, &few);
+        let time = |_| taken(&mut command, &output, fewer).time.as_secs_f64();
         median((0..RUNS).map(time).collect()) * documents as f64 / fewer as f64
     });
     let time =
@@ -131,9 +174,10 @@ fn taken(command: &mut Command, output: &Path, documents: u64) -> Taken {
     let _ = fs::remove_file(output);
     let started = Instant::now();
     let mut child = command.stdout(Stdio::null()).spawn().expect("the client can be started");
-    let mut peak_kb = 0;
+    let (mut peak_kb, mut cpu) = (0, 0);
     let status = loop {
         peak_kb = peak_kb.max(peak_memory(&child).unwrap_or(0));
+        cpu = cpu.max(cpu_time(&child).unwrap_or(0));
         if let Some(status) = child.try_wait().expect("a child") {
             break status;
         }
@@ -143,7 +187,7 @@ fn taken(command: &mut Command, output: &Path, documents: u64) -> Taken {
     assert!(status.success(), "{command:?}: {status}");
     let lines = BufReader::new(fs::File::open(output).expect("results")).lines().count() as u64;
     assert_eq!(lines, documents, "{command:?}");
-    Taken { time, peak_kb }
+    Taken { time, cpu, peak_kb }
 }
 
 /// The most that a process had in memory so far, where the system tells.
@@ -153,6 +197,14 @@ fn peak_memory(child: &Child) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
+/// What a process took of the processor so far, where the system tells.
+fn cpu_time(child: &Child) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+    // Behind the name, which may have blanks in it, user and system time are the twelfth and thirteenth field.
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
+    Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
+}
+
 /// A mock server without limit, in a process of its own.
 struct Server {
     process: Child,
@@ -160,9 +212,9 @@ struct Server {
 }
 
 impl Server {
-    fn start(latency_ms: u64) -> Self {
+    fn start(latency: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
-        command.args(["mock-server", "--limiter", "none", "--latency", &format!("{latency_ms}ms")]);
+        command.args(["mock-server", "--limiter", "none", "--latency", latency]);
         let mut process =
             command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the server can be started");
         let mut url = String::new();
@@ -203,6 +255,11 @@ fn head() -> String {
     )
 }
 
+const MANY: &str = "\
+## Many in flight
+
+Answers after 1 to 3 s, one by one; a single run of each.
+";
 const RUNS: usize = 5;
 const MOST_DOCUMENTS: u64 = 20_000;
 /// For the openai package, which takes a minute for the others.
