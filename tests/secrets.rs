@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use becalm::http::{Answered, Body, Timeouts};
 use becalm::server::{InProcess, Model, Server};
-use becalm::{Access, Document, FailureKind, Sandbox, Send, Settings, Verdict};
+use becalm::{Access, Document, FailureKind, Sandbox, Sender, Settings, Verdict};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use support::settings;
 use support::wire::{Said, Wire, completion};
 use wasmtime::{Config, LinearMemory, MemoryCreator, MemoryType};
@@ -79,7 +79,7 @@ async fn echoing(answer: http::Response<Body>) -> http::Response<Body> {
     let body = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
     let body = body.replacen('{', &format!("{{\"echo\":\"Bearer {KEY}\","), 1);
     parts.headers.insert("x-echo", KEY.parse().unwrap());
-    http::Response::from_parts(parts, Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed_unsync())
+    http::Response::from_parts(parts, becalm::http::body(body))
 }
 
 /// Remembers the key that came with each request.
@@ -88,7 +88,7 @@ struct KeyKeeper {
     keys: Mutex<Vec<Option<String>>>,
 }
 
-impl Send for KeyKeeper {
+impl Sender for KeyKeeper {
     fn send(&self, request: http::Request<Bytes>, timeouts: Timeouts) -> Answered {
         let key = request.headers().get("authorization").map(|value| value.to_str().unwrap().to_string());
         self.keys.lock().unwrap().push(key);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use becalm::http::{Body, Timeouts, TransportError};
-use becalm::{Access, Document, Pool, Route, Send, Settings, Verdict};
+use becalm::{Access, Document, Pool, Route, Sender, Settings, Verdict};
 use bytes::Bytes;
 use http::{Request, Response, Version};
 use http_body_util::{BodyExt, Full};
@@ -29,9 +29,9 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 /// A server whose connections are served by this, each with its number.
-async fn served<Served>(serve: impl Fn(usize, TcpStream) -> Served + std::marker::Send + 'static) -> SocketAddr
+async fn served<Served>(serve: impl Fn(usize, TcpStream) -> Served + Send + 'static) -> SocketAddr
 where
-    Served: Future<Output = ()> + std::marker::Send + 'static,
+    Served: Future<Output = ()> + Send + 'static,
 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -102,7 +102,7 @@ fn authority() -> (String, Arc<ServerConfig>) {
 /// Says the version of the protocol.
 async fn version_of<Stream>(io: TokioIo<Stream>, is_http2: bool)
 where
-    Stream: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + std::marker::Send + 'static,
+    Stream: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     let service = service_fn(|request: Request<hyper::body::Incoming>| async move {
         let text = format!("{:?}", request.version());

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, ensure};
 use becalm::http::Timeouts;
-use becalm::{Pool, Route, Send};
+use becalm::{Pool, Route, Sender};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::BodyExt;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use becalm::Send;
+use becalm::Sender;
 use becalm::http::{Answered, Timeouts, TransportError};
 use becalm::server::Server;
 use bytes::Bytes;
@@ -84,7 +84,7 @@ fn body(turn: &Turn) -> String {
     }
 }
 
-impl Send for Endpoint {
+impl Sender for Endpoint {
     fn send(&self, request: Request<Bytes>, _timeouts: Timeouts) -> Answered {
         let endpoint = self.clone();
         Box::pin(async move {

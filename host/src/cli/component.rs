@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use becalm::COMPONENT;
+use becalm::{COMPONENT, CONTRACT};
 
 use super::exit::Exit;
 use super::sandbox::sandbox;
@@ -16,11 +16,18 @@ pub(crate) struct Args {
     /// Write it here
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Print the contract that it carries, with what it imports of WASI, as WIT
+    #[arg(long)]
+    wit: bool,
 }
 
 pub(crate) fn component(args: &Args) -> Result<Exit> {
     if let Some(path) = &args.output {
         fs::write(path, COMPONENT).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if args.wit {
+        data(CONTRACT.trim_end())?;
+        return Ok(Exit::Done);
     }
     let sandbox = sandbox()?;
     data(format_args!("size     {} KB", COMPONENT.len().div_ceil(1_000)))?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use becalm::http::Timeouts;
-use becalm::{Pool, Send};
+use becalm::{Pool, Sender};
 use bytes::Bytes;
 use http::Request;
 use serde_json::json;

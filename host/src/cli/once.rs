@@ -3,16 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use becalm::http::{Answered, Timeouts};
-use becalm::{Access, Send};
+use becalm::http::{Answered, Timeouts, body};
+use becalm::{Access, Sender};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 
 /// Carries the first request by another sender, and keeps the answer.
 #[derive(Clone)]
 pub(crate) struct Once {
-    sender: Arc<dyn Send>,
+    sender: Arc<dyn Sender>,
     access: Access,
     seen: Arc<Mutex<Option<Seen>>>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Seen {
 }
 
 impl Once {
-    pub(crate) fn new(sender: Arc<dyn Send>, access: Access) -> Self {
+    pub(crate) fn new(sender: Arc<dyn Sender>, access: Access) -> Self {
         Self { sender, access, seen: Arc::default() }
     }
 
@@ -38,7 +38,7 @@ impl Once {
     }
 }
 
-impl Send for Once {
+impl Sender for Once {
     fn send(&self, request: Request<Bytes>, timeouts: Timeouts) -> Answered {
         let once = self.clone();
         Box::pin(async move {
@@ -59,7 +59,7 @@ impl Send for Once {
 
 impl Seen {
     fn again(&self) -> Response<becalm::http::Body> {
-        let mut response = Response::new(Full::new(self.body.clone()).map_err(|never| match never {}).boxed_unsync());
+        let mut response = Response::new(body(self.body.clone()));
         *response.status_mut() = self.status;
         response.headers_mut().clone_from(&self.headers);
         response

@@ -11,13 +11,13 @@ use wasmtime_wasi_http::{
     DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpHooks,
 };
 
-use super::{Access, Send, Timeouts};
+use super::{Access, Sender, Timeouts};
 
 /// The way out of one sandbox.
-pub(crate) struct Hooks(Option<(Arc<Access>, Arc<dyn Send>)>);
+pub(crate) struct Hooks(Option<(Arc<Access>, Arc<dyn Sender>)>);
 
 impl Hooks {
-    pub(crate) fn new(access: Access, sender: Arc<dyn Send>) -> Self {
+    pub(crate) fn new(access: Access, sender: Arc<dyn Sender>) -> Self {
         Self(Some((Arc::new(access), sender)))
     }
 
@@ -27,8 +27,8 @@ impl Hooks {
     }
 }
 
-type Sending = Box<dyn Future<Output = Result<(http::Response<WasiBody>, Ended), Error>> + std::marker::Send>;
-type Ended = Box<dyn Future<Output = Result<(), Error>> + std::marker::Send>;
+type Sending = Box<dyn Future<Output = Result<(http::Response<WasiBody>, Ended), Error>> + Send>;
+type Ended = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 impl WasiHttpHooks for Hooks {
     /// The guest sets neither a key nor cookies; they are the host's.
@@ -61,7 +61,7 @@ impl WasiHttpHooks for Hooks {
     }
 }
 
-fn transport_error(error: Box<dyn std::error::Error + std::marker::Send + Sync>) -> Error {
+fn transport_error(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
     error.downcast::<Error>().map_or(Error::HttpRequestBodySize(Some(MOST_BODY_BYTES as u64)), |error| *error)
 }
 

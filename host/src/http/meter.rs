@@ -7,11 +7,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::{Answered, Send, Timeouts};
+use super::{Answered, Sender, Timeouts};
 
 /// Carries requests by another sender and measures it.
 pub struct Metered {
-    sender: Arc<dyn Send>,
+    sender: Arc<dyn Sender>,
     sums: Arc<Sums>,
 }
 
@@ -23,7 +23,7 @@ struct Sums {
 
 impl Metered {
     /// Measures a sender.
-    pub fn new(sender: Arc<dyn Send>) -> Arc<Self> {
+    pub fn new(sender: Arc<dyn Sender>) -> Arc<Self> {
         Arc::new(Self { sender, sums: Arc::default() })
     }
 
@@ -34,7 +34,7 @@ impl Metered {
     }
 }
 
-impl Send for Metered {
+impl Sender for Metered {
     fn send(&self, request: http::Request<Bytes>, timeouts: Timeouts) -> Answered {
         let answered = self.sender.send(request, timeouts);
         let sums = Arc::clone(&self.sums);

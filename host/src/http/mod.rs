@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
 
 pub use self::access::Access;
 pub(crate) use self::hooks::Hooks;
@@ -27,11 +28,16 @@ pub use wasmtime_wasi_http::Error as TransportError;
 /// The body of an answer.
 pub type Body = UnsyncBoxBody<Bytes, TransportError>;
 
+/// A body that is all there.
+pub fn body(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
 /// An answer, or how there came none.
-pub type Answered = Pin<Box<dyn Future<Output = Result<http::Response<Body>, TransportError>> + std::marker::Send>>;
+pub type Answered = Pin<Box<dyn Future<Output = Result<http::Response<Body>, TransportError>> + Send>>;
 
 /// Carries requests. Dropping the future, or later the body, aborts the request.
-pub trait Send: std::marker::Send + Sync {
+pub trait Sender: Send + Sync {
     /// Starts a request, whole body included.
     fn send(&self, request: http::Request<Bytes>, timeouts: Timeouts) -> Answered;
 }

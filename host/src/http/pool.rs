@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use tokio_stream::StreamExt;
 use tracing::debug;
 
-use super::{Answered, Body, Send, Timeouts, TransportError};
+use super::{Answered, Body, Sender, Timeouts, TransportError};
 use crate::contract;
 use crate::error::Error;
 
@@ -77,7 +77,7 @@ impl Pool {
     }
 }
 
-impl Send for Pool {
+impl Sender for Pool {
     fn send(&self, request: http::Request<Bytes>, timeouts: Timeouts) -> Answered {
         let pool = self.clone();
         Box::pin(async move {
