@@ -1,6 +1,6 @@
 # becalm: `make demo` shows what it does, `make test` runs all that CI runs.
 
-.PHONY: help build demo test matrix bench fuzz check
+.PHONY: help build demo test component package matrix bench fuzz check
 
 # What the guest needs: nothing, or a component built by other means. See guest/target.sh.
 cargo = environment=$$(guest/target.sh) && env $$environment cargo
@@ -9,6 +9,8 @@ help:
 	@echo "make build   target/release/becalm"
 	@echo "make demo    build it and run its demo, under a minute"
 	@echo "make test    everything that CI runs"
+	@echo "make component becalm.wasm, the component by itself"
+	@echo "make package the crate as it is published, with the component in it, into target/package"
 	@echo "make matrix  every server model, measured in virtual time, into tests/matrix/"
 	@echo "make bench   the policy by itself, and becalm against other clients where nothing limits"
 	@echo "make fuzz    every parser under libFuzzer, a minute each (needs nightly and cargo-fuzz)"
@@ -23,6 +25,20 @@ demo: build
 
 test: check
 	@$(cargo) test --release --workspace --exclude becalm-component --exclude becalm-hostile
+	@$(MAKE) --no-print-directory package
+
+component:
+	@$(cargo) run --release --quiet -- component -o becalm.wasm
+
+# The crate that is published has the component in it, so that whoever installs it needs no target for WebAssembly. It is
+# built from what is in it, in a folder that has nothing else.
+package:
+	@$(cargo) run --release --quiet -- component -o host/becalm.wasm >/dev/null
+	@$(cargo) package --package becalm --no-verify --allow-dirty --quiet 2>/dev/null; status=$$?; rm host/becalm.wasm; exit $$status
+	@target="$${CARGO_TARGET_DIR:-$$PWD/target}" && folder=$$(mktemp -d) && \
+		tar xzf "$$target"/package/becalm-*.crate -C "$$folder" --strip-components 1 && \
+		cargo build --release --quiet --config 'profile.release.lto="off"' --target-dir "$$target" \
+			--manifest-path "$$folder/Cargo.toml" && rm -r "$$folder" && ls "$$target"/package/becalm-*.crate
 
 matrix:
 	@$(cargo) build --release --quiet

@@ -2,8 +2,10 @@
 
 #![allow(missing_docs, reason = "generated from wit/, where every item is documented")]
 
+use std::fmt;
+
 wasmtime::component::bindgen!({
-    path: "../wit",
+    path: "wit",
     world: "batch",
     exports: { default: async },
     additional_derives: [PartialEq],
@@ -14,6 +16,17 @@ pub use self::exports::becalm::batch::analyzer::{
     LimitSource, Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal, Report, Retry, Sent,
     Settings, SettingsError, Status, SubmitError, Timeouts, Unit, Usage, Verdict,
 };
+
+/// In words: the text of an answer, else why there is none.
+impl fmt::Display for Verdict {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answered(answer) => formatter.write_str(answer.text.as_deref().unwrap_or_default()),
+            Self::Failed(failure) => write!(formatter, "failed: {}", failure.message),
+            Self::Postponed(postponement) => write!(formatter, "postponed: {}", postponement.message),
+        }
+    }
+}
 
 impl Document {
     /// A text to analyse with the batch's prompt.

@@ -23,6 +23,8 @@
 //! # Ok(()) }
 //! ```
 
+#![deny(missing_docs)]
+
 mod contract;
 pub use contract::{
     Answer, Chat, Document, Endpoint, Event, Failure, FailureKind, Fault, Happening, Header, IgnoredHint, Input, Limit,
@@ -34,15 +36,18 @@ mod error;
 pub use error::Error;
 
 mod cache;
+mod flow;
 mod sandbox;
 mod walls;
-pub use sandbox::{COMPONENT, Sandbox, Session};
+pub use sandbox::{COMPONENT, CONTRACT, Guest, Sandbox, Session};
+/// The runtime, in the version that this library is built with.
+pub use wasmtime;
 
 mod clock;
 pub use clock::Clock;
 
 pub mod http;
-pub use http::{Access, Metered, Pool, Route, Send};
+pub use http::{Access, Metered, Pool, Route, Sender};
 
 pub mod documents;
 

@@ -15,11 +15,14 @@ use crate::cache;
 use crate::clock::Clock;
 use crate::contract::{Batch, BatchPre, Document, Event, Report, Settings, Status};
 use crate::error::Error;
-use crate::http::{Access, Hooks, Send};
+use crate::http::{Access, Hooks, Sender};
 use crate::walls::{self, Watchdog};
 
 /// The component as built, from which any runtime for WASI 0.2 can make its own instance.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/becalm.component.wasm"));
+
+/// What the component imports and exports, as WIT: the contract, and WASI as far as it is used.
+pub const CONTRACT: &str = include_str!(concat!(env!("OUT_DIR"), "/becalm.wit"));
 
 /// The compiled component. Compiling takes a moment, opening sessions does not.
 pub struct Sandbox {
@@ -60,7 +63,8 @@ impl Sandbox {
         let engine = Engine::new(&walls::configured(&Config::new()))?;
         let (component, found) = cache::component(&engine, COMPONENT, folder)?;
         debug!(?found, after_ms = started.elapsed().as_millis(), "the component is there");
-        Self::linked(engine, component)
+        walls::keep_time(&engine);
+        Self::linked(&engine, component, |_| Ok(()))
     }
 
     /// The same with a wasmtime configuration of the caller's.
@@ -78,20 +82,42 @@ impl Sandbox {
     ///
     /// If it is no such component, or imports what the sandbox does not have.
     pub fn with_component(config: &Config, component: &[u8]) -> Result<Self, Error> {
-        let started = Instant::now();
         let engine = Engine::new(&walls::configured(config))?;
-        let compiled = Component::new(&engine, component)?;
-        debug!(bytes = component.len(), after_ms = started.elapsed().as_millis(), "the component is compiled");
-        Self::linked(engine, compiled)
+        walls::keep_time(&engine);
+        Self::with_engine(&engine, component, |_| Ok(()))
     }
 
-    fn linked(engine: Engine, component: Component) -> Result<Self, Error> {
-        walls::keep_time(&engine);
-        let mut linker = Linker::new(&engine);
+    /// The same in an engine of the caller's, with imports beside those of WASI: for platforms that run other components
+    /// too, and for components that ask for more.
+    ///
+    /// Whoever brings an engine keeps its time: a component that only computes is ended after 100 ticks of the engine's epoch,
+    /// and never where its configuration has no `epoch_interruption`.
+    ///
+    /// # Errors
+    ///
+    /// If it is no such component, or imports what there is not.
+    pub fn with_engine(
+        engine: &Engine,
+        component: &[u8],
+        imports: impl FnOnce(&mut Linker<Guest>) -> wasmtime::Result<()>,
+    ) -> Result<Self, Error> {
+        let started = Instant::now();
+        let compiled = Component::new(engine, component)?;
+        debug!(bytes = component.len(), after_ms = started.elapsed().as_millis(), "the component is compiled");
+        Self::linked(engine, compiled, imports)
+    }
+
+    fn linked(
+        engine: &Engine,
+        component: Component,
+        imports: impl FnOnce(&mut Linker<Guest>) -> wasmtime::Result<()>,
+    ) -> Result<Self, Error> {
+        let mut linker = Linker::new(engine);
         wasmtime_wasi::p2::add_to_linker_proxy_interfaces_async(&mut linker)?;
         crate::http::add_to_linker(&mut linker)?;
+        imports(&mut linker)?;
         let batch = BatchPre::new(linker.instantiate_pre(&component)?)?;
-        Ok(Self { engine, batch, component, clock: Clock::default() })
+        Ok(Self { engine: engine.clone(), batch, component, clock: Clock::default() })
     }
 
     /// The same component in another time.
@@ -126,10 +152,13 @@ impl Sandbox {
     /// # Errors
     ///
     /// [`Error::Settings`] names the field of a setting that cannot be used.
-    pub async fn open(&self, settings: Settings, access: Access, sender: Arc<dyn Send>) -> Result<Session, Error> {
+    pub async fn open(&self, settings: Settings, access: Access, sender: Arc<dyn Sender>) -> Result<Session, Error> {
+        let started = Instant::now();
         let (mut store, batch) = self.instantiate(Hooks::new(access, sender)).await?;
+        debug!(after_us = started.elapsed().as_micros(), "there is an instance of the component");
         let opened = batch.becalm_batch_analyzer().session().call_open(&mut store, &settings).await?;
-        debug!(base_url = settings.endpoint.base_url, rates = settings.limits.rates.len(), "a session is open");
+        let (base_url, rates) = (&settings.endpoint.base_url, settings.limits.rates.len());
+        debug!(base_url, rates, after_us = started.elapsed().as_micros(), "a session is open");
         let max_in_flight = settings.limits.max_in_flight;
         Ok(Session { session: opened.map_err(Error::Settings)?, store, batch, max_in_flight })
     }
@@ -144,7 +173,7 @@ impl Sandbox {
         documents: &[Document],
         settings: &Settings,
         access: Access,
-        sender: Arc<dyn Send>,
+        sender: Arc<dyn Sender>,
     ) -> Result<Report, Error> {
         let (mut store, batch) = self.instantiate(Hooks::new(access, sender)).await?;
         let report = batch.becalm_batch_analyzer().call_analyze_batch(&mut store, documents, settings).await?;
@@ -223,8 +252,8 @@ impl Session {
     }
 }
 
-/// What belongs to one instance of the component.
-struct Guest {
+/// What belongs to one instance of the component. Imports of the caller's see it, and nothing of it.
+pub struct Guest {
     wasi: WasiCtx,
     http: WasiHttpCtx,
     hooks: Hooks,

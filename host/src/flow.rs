@@ -1,0 +1,181 @@
+//! A session as a stream: documents go in as there is room for them, events come out, and nothing piles up in between.
+
+use std::pin::Pin;
+use std::time::Duration;
+use std::vec;
+
+use futures_util::stream::try_unfold;
+use futures_util::{FutureExt, Stream, StreamExt};
+
+use crate::contract::{Document, Event, Happening, PostponeReason, SubmitError, Verdict};
+use crate::error::Error;
+use crate::sandbox::Session;
+
+impl Session {
+    /// All that happens to these documents, oldest first, until each has its outcome.
+    ///
+    /// Documents are taken from their stream when there is room for them, twice as many as may be in flight; how slowly they
+    /// come does not hold up those that are there. They are no longer taken after a `halted` event, or after one was put off
+    /// because its wait is beyond patience. While nobody asks for the next event, nothing more is sent. Dropping the stream
+    /// aborts what is on the wire.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Submit`] if an id is in use, [`Error::Component`] if the component traps. The stream ends with it.
+    pub fn analyze<Documents>(self, documents: Documents) -> impl Stream<Item = Result<Event, Error>> + Send
+    where
+        Documents: Stream<Item = Document> + Send,
+    {
+        let flow = Flow { session: self, documents: Some(Box::pin(documents)), events: vec![].into_iter() };
+        try_unfold(flow, |mut flow| async move { Ok(flow.next().await?.map(|event| (event, flow))) })
+    }
+}
+
+struct Flow<Documents> {
+    session: Session,
+    /// Until they end, or no more are taken.
+    documents: Option<Pin<Box<Documents>>>,
+    events: vec::IntoIter<Event>,
+}
+
+impl<Documents: Stream<Item = Document> + Send> Flow<Documents> {
+    async fn next(&mut self) -> Result<Option<Event>, Error> {
+        loop {
+            if let Some(event) = self.events.next() {
+                return Ok(Some(event));
+            }
+            let status = self.session.status().await?;
+            let is_idle = status.queued == 0 && status.in_flight == 0;
+            let room = (2 * self.session.max_in_flight()).saturating_sub(status.queued);
+            let documents = self.take(room as usize, is_idle).await;
+            let is_over = is_idle && documents.is_empty();
+            self.submit(documents).await?;
+            let events = self.session.next(MOMENT).await?;
+            if is_over && events.is_empty() && self.documents.is_none() {
+                return Ok(None);
+            }
+            events.iter().filter(|event| ends_feeding(event)).for_each(|_| self.documents = None);
+            self.events = events.into_iter();
+        }
+    }
+
+    /// The documents that are there; where there is nothing else to do, it waits for one.
+    async fn take(&mut self, room: usize, is_idle: bool) -> Vec<Document> {
+        let mut taken = vec![];
+        while let Some(documents) = self.documents.as_mut().filter(|_| taken.len() < room) {
+            let next = match is_idle && taken.is_empty() {
+                true => documents.next().await,
+                false => match documents.next().now_or_never() {
+                    Some(next) => next,
+                    None => break,
+                },
+            };
+            match next {
+                Some(document) => taken.push(document),
+                None => self.documents = None,
+            }
+        }
+        taken
+    }
+
+    async fn submit(&mut self, documents: Vec<Document>) -> Result<(), Error> {
+        if documents.is_empty() {
+            return Ok(());
+        }
+        match self.session.submit(documents).await {
+            Err(Error::Submit(SubmitError::Stopped)) => self.documents = None,
+            submitted => submitted?,
+        }
+        Ok(())
+    }
+}
+
+/// What is said of this one would hold for all that follow.
+fn ends_feeding(event: &Event) -> bool {
+    match &event.what {
+        Happening::Halted(_) => true,
+        Happening::Outcome(outcome) => {
+            matches!(&outcome.verdict, Verdict::Postponed(put_off) if put_off.reason == PostponeReason::Patience)
+        }
+        _ => false,
+    }
+}
+
+/// How long a document waits to be taken while others are on the wire.
+const MOMENT: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_util::stream;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::http::Access;
+    use crate::sandbox::Sandbox;
+    use crate::server::{InProcess, Kind, Model, Server};
+
+    async fn session(model: Model) -> (Session, Arc<Server>) {
+        let sandbox = Sandbox::new().unwrap().in_time(Clock::Virtual(Duration::ZERO));
+        let mut settings = sandbox.default_settings().await.unwrap();
+        settings.endpoint.base_url = "http://model.invalid/v1".into();
+        settings.chat.model = "mock".into();
+        settings.limits.max_in_flight = 4;
+        let access = Access::new(&settings.endpoint.base_url, None).unwrap();
+        let server = Arc::new(Server::new(model));
+        (sandbox.open(settings, access, Arc::new(InProcess(Arc::clone(&server)))).await.unwrap(), server)
+    }
+
+    fn documents(count: usize) -> impl Iterator<Item = Document> + Send {
+        (0..count).map(|n| Document::text(n.to_string(), "Text."))
+    }
+
+    fn is_answered(event: &Result<Event, Error>) -> bool {
+        let Happening::Outcome(outcome) = &event.as_ref().unwrap().what else { return false };
+        matches!(outcome.verdict, Verdict::Answered(_))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_document_has_its_outcome() {
+        let (session, _) = session(Model::default()).await;
+        let events = session.analyze(stream::iter(documents(50))).collect::<Vec<_>>().await;
+        assert_eq!(events.iter().filter(|event| is_answered(event)).count(), 50);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn documents_that_come_slowly_do_not_hold_up_the_others() {
+        let (session, _) = session(Model { limiter: Kind::None, ..Model::default() }).await;
+        let slowly = stream::iter(documents(5)).then(|document| async {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            document
+        });
+        let started = tokio::time::Instant::now();
+        let mut events = Box::pin(session.analyze(slowly));
+        assert!(is_answered(&events.next().await.unwrap()));
+        assert!(started.elapsed() < Duration::from_secs(62), "{:?}", started.elapsed());
+        assert_eq!(events.collect::<Vec<_>>().await.len(), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_piles_up_while_nobody_asks() {
+        let (session, server) = session(Model { limiter: Kind::None, ..Model::default() }).await;
+        let taken = std::sync::atomic::AtomicUsize::new(0);
+        let counted = stream::iter(documents(1_000)).inspect(|_| {
+            taken.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        });
+        let mut events = Box::pin(session.analyze(counted));
+        events.next().await.unwrap().unwrap();
+        tokio::time::sleep(Duration::from_secs(3_600)).await;
+        assert!(server.stats().sent <= 8, "{} were sent", server.stats().sent);
+        assert!(taken.load(std::sync::atomic::Ordering::Relaxed) <= 16);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_batch_that_halts_takes_no_more() {
+        let (session, _) = session(Model { limiter: Kind::None, ..Model::default() }).await;
+        let same = stream::iter(documents(1).chain(documents(1)));
+        let events = session.analyze(same).collect::<Vec<_>>().await;
+        assert!(matches!(events[..], [Err(Error::Submit(SubmitError::DuplicateId(_)))]), "{events:?}");
+    }
+}
