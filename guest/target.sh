@@ -47,6 +47,6 @@ folder=$root/target/debian-guest
 env "$toolchain" RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
     CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker" \
     cargo build --manifest-path "$root/Cargo.toml" --package becalm-component --package becalm-hostile \
-    --profile component --target "$target" --target-dir "$folder" -Zbuild-std=std,panic_abort >&2
+    --package becalm-caller --package becalm-service --profile component --target "$target" --target-dir "$folder" -Zbuild-std=std,panic_abort >&2
 guests=$folder/$target/component
 echo "$toolchain" "BECALM_COMPONENT=$guests/becalm_component.wasm" "BECALM_GUESTS=$guests"

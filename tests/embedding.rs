@@ -1,6 +1,6 @@
 //! becalm as a part of other programs: the examples, run as they are, and what an embedder may rely on.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -31,11 +31,15 @@ fn example(name: &str) -> PathBuf {
 
 /// What an example prints with this on standard input; it has to end well.
 async fn printed(name: &str, base_url: &str, input: &str) -> String {
-    let mut command = tokio::process::Command::new(example(name));
-    command.arg(base_url).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-    let mut child = command.spawn().unwrap();
-    tokio::io::AsyncWriteExt::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).await.unwrap();
-    let ended = timeout(Duration::from_secs(60), child.wait_with_output()).await.expect("an end").unwrap();
+    let mut command = Command::new(example(name));
+    command.arg(base_url).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let input = input.to_string();
+    let ended = tokio::task::spawn_blocking(move || {
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    });
+    let ended = ended.await.unwrap();
     assert!(ended.status.success(), "{name}: {}", ended.status);
     String::from_utf8(ended.stdout).unwrap()
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use tempfile::TempDir;
 use wit_component::ComponentEncoder;
 
 /// The component that this package is the source of.
@@ -33,6 +34,23 @@ pub(crate) fn built(root: &Path, target: &str, package: &str) -> Vec<u8> {
         .unwrap();
     assert!(status.success(), "{package} does not build");
     encoded(&folder.join(TARGET).join("component"), package)
+}
+
+/// That component with becalm's in it, by a program of its own.
+pub(crate) fn composed(package: &str) -> Vec<u8> {
+    let folder = TempDir::new().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    fs::write(file("becalm.wasm"), becalm::COMPONENT).unwrap();
+    fs::write(file("other.wasm"), component(package)).unwrap();
+    let status = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--release", "--package", "becalm-compose"])
+        .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml")])
+        .args(["--target-dir", concat!(env!("CARGO_TARGET_TMPDIR"), "/compose"), "--"])
+        .args(["becalm.wasm", "other.wasm", "composed.wasm"].map(file))
+        .status()
+        .unwrap();
+    assert!(status.success(), "{package} cannot be composed");
+    fs::read(file("composed.wasm")).unwrap()
 }
 
 fn encoded(folder: &Path, package: &str) -> Vec<u8> {
