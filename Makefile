@@ -1,14 +1,18 @@
 # becalm: `make demo` shows what it does, `make test` runs all that CI runs.
 
-.PHONY: help build demo test component package matrix bench fuzz check
+.PHONY: help build demo test test-hosts component package matrix bench fuzz check
 
 # What the guest needs: nothing, or a component built by other means. See guest/target.sh.
 cargo = environment=$$(guest/target.sh) && env $$environment cargo
+
+# They are built for WebAssembly, by host/build.rs and by the tests that need them.
+guests = $(addprefix --exclude becalm-,component hostile caller service compose)
 
 help:
 	@echo "make build   target/release/becalm"
 	@echo "make demo    build it and run its demo, under a minute"
 	@echo "make test    everything that CI runs"
+	@echo "make test-hosts the same component in Python and JavaScript"
 	@echo "make component becalm.wasm, the component by itself"
 	@echo "make package the crate as it is published, with the component in it, into target/package"
 	@echo "make matrix  every server model, measured in virtual time, into tests/matrix/"
@@ -24,8 +28,13 @@ demo: build
 	@target/release/becalm demo
 
 test: check
-	@$(cargo) test --release --workspace --exclude becalm-component --exclude becalm-hostile
-	@$(MAKE) --no-print-directory package
+	@$(cargo) test --release --workspace $(guests)
+	@$(MAKE) --no-print-directory package test-hosts
+
+# The component in other languages, with their runtimes from their registries.
+test-hosts:
+	@$(cargo) build --release --quiet
+	@target="$${CARGO_TARGET_DIR:-$$PWD/target}" && BECALM="$$target/release/becalm" tests/hosts/run "$$target/hosts"
 
 component:
 	@$(cargo) run --release --quiet -- component -o becalm.wasm
@@ -61,4 +70,4 @@ fuzz:
 check:
 	@$(cargo) fmt --all --check
 	@$(cargo) clippy --release --workspace --all-targets -- -D warnings
-	@$(cargo) doc --release --no-deps --workspace --exclude becalm-component --exclude becalm-hostile --quiet
+	@$(cargo) doc --release --no-deps --workspace $(guests) --quiet

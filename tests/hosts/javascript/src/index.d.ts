@@ -1,0 +1,102 @@
+// The types of `index.js`. Those of the contract are generated from the component; what their fields mean, stands in
+// `wit/batch.wit`.
+
+/// <reference lib="esnext.disposable" />
+
+import type * as Contract from "../generated/interfaces/becalm-batch-analyzer.js";
+
+export type {
+  Answer, Chat, Endpoint, Event, Failure, FailureKind, Fault, Happening, Header, IgnoredHint, Input, Limit, LimitSource,
+  Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal, Report, Retry, Sent, Settings, Status,
+  Timeouts, Unit, Usage, Verdict,
+} from "../generated/interfaces/becalm-batch-analyzer.js";
+
+/** One piece of work; it becomes one request, sent as often as needed, and one outcome. */
+export type Document = Contract.Document;
+
+/** Documents in the contract's two forms. */
+export declare const Document: {
+  /** A text, put into the batch's prompt template. */
+  text(id: string, text: string): Document;
+  /** A whole chat-completion body as JSON object, sent as it is. */
+  request(id: string, body: string): Document;
+};
+
+/** A contract type as it may be given: numbers stand for `bigint` too, and lists are whole. */
+type Whole<Type> = Type extends bigint
+  ? number | bigint
+  : Type extends (infer Item)[]
+    ? readonly Whole<Item>[]
+    : Type extends object
+      ? { [Field in keyof Type]: Whole<Type[Field]> }
+      : Type;
+
+/** The same with any fields left out; where the contract allows a field to be absent, `undefined` says so. */
+type Partly<Type> = Type extends readonly unknown[] | bigint
+  ? Whole<Type>
+  : Type extends object
+    ? { [Field in keyof Type]?: Partly<Type[Field]> | (object extends Pick<Type, Field> ? undefined : never) }
+    : Type;
+
+/** What is not given has the contract's default; `endpoint.baseUrl` has none. */
+export type GivenSettings = Partly<Contract.Settings>;
+
+/** What the sandbox is given beside its settings, and never sees. */
+export interface Access {
+  /** The API key, sent as bearer token to the base URL's origin. Absent or empty: none is sent. */
+  key?: string | undefined;
+}
+
+/** A setting that cannot be used. */
+export declare class SettingsError extends Error {
+  /** Path of the field, such as `retry.max-attempts`. */
+  readonly field: string;
+}
+
+/** Documents that were not taken; none of that call was. */
+export declare class SubmitError extends Error {
+  readonly reason: "duplicate-id" | "stopped";
+  /** The id that is in use. */
+  readonly id: string | undefined;
+}
+
+/** The contract's defaults. */
+export declare function defaultSettings(): Promise<Contract.Settings>;
+
+/**
+ * One outcome per document, in the order of the documents; resolves when all have one.
+ *
+ * Rejects with `SettingsError` before anything is sent, if a setting cannot be used.
+ */
+export declare function analyzeBatch(
+  documents: readonly Document[],
+  settings: GivenSettings,
+  access?: Access,
+): Promise<Contract.Report>;
+
+/** The same for batches larger than memory, and for progress: the caller feeds and pulls. */
+export declare class Session implements AsyncIterable<Contract.Event>, AsyncDisposable {
+  private constructor();
+
+  /** Opens a session; nothing is sent before its events are asked for. Rejects with `SettingsError`. */
+  static open(settings: GivenSettings, access?: Access): Promise<Session>;
+
+  /** Adds documents at the end of the queue. Rejects with `SubmitError`, and has taken none of them then. */
+  submit(documents: readonly Document[]): Promise<void>;
+
+  /**
+   * All that happens, oldest first, until every document has its outcome; after more was submitted it can be asked for
+   * again. While nobody asks for the next event, nothing more is sent.
+   */
+  [Symbol.asyncIterator](): AsyncGenerator<Contract.Event, void, void>;
+
+  /** Sends nothing more. What is in flight ends in its own time (go on asking for events), the rest is postponed. */
+  stop(): Promise<void>;
+
+  /** Where the session stands now. */
+  status(): Promise<Contract.Status>;
+
+  /** Ends it at once and cuts off what is on the wire; calls that still wait are rejected. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}

@@ -1,0 +1,59 @@
+// A batch that is fed and pulled: for batches larger than memory, and to see what happens.
+
+import { SettingsError, SubmitError, as } from "./errors.js";
+import { Thread } from "./thread.js";
+
+export class Session {
+  #thread;
+  #submissions = 0;
+
+  static async open(settings, { key } = {}) {
+    const thread = new Thread(settings, key);
+    try {
+      await thread.call("open", settings).catch(as(SettingsError));
+    } catch (error) {
+      await thread.end();
+      throw error;
+    }
+    return new Session(thread);
+  }
+
+  /** Only for `open`. */
+  constructor(thread) {
+    this.#thread = thread;
+  }
+
+  async submit(documents) {
+    this.#submissions += 1;
+    await this.#thread.call("submit", documents).catch(as(SubmitError));
+  }
+
+  async *[Symbol.asyncIterator]() {
+    for (;;) {
+      const submissions = this.#submissions;
+      const { events, isDone } = await this.#thread.call("next", MOMENT_MS);
+      yield* events;
+      // What was submitted meanwhile may have come too late for that look.
+      if (isDone && submissions === this.#submissions) return;
+    }
+  }
+
+  stop() {
+    return this.#thread.call("stop");
+  }
+
+  status() {
+    return this.#thread.call("status");
+  }
+
+  close() {
+    return this.#thread.end();
+  }
+
+  [Symbol.asyncDispose]() {
+    return this.close();
+  }
+}
+
+/** While the component waits, its thread hears nothing: so long do `submit`, `stop` and `status` wait at most. */
+const MOMENT_MS = 50n;

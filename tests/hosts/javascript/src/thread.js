@@ -1,0 +1,53 @@
+// The main thread's end of a sandbox: calls go over as messages and come back as promises.
+
+import { Worker } from "node:worker_threads";
+
+export class Thread {
+  #worker;
+  #waiting = new Map();
+  #calls = 0;
+  /** Why nothing can be called any more. */
+  #ended;
+
+  constructor(settings, key) {
+    const workerData = { baseUrl: settings?.endpoint?.baseUrl, key };
+    this.#worker = new Worker(new URL("worker.js", import.meta.url), { workerData });
+    this.#worker.on("message", (answer) => this.#settle(answer));
+    this.#worker.on("error", (error) => this.#fail(error));
+    this.#worker.on("exit", (code) => this.#fail(new Error(`the sandbox's thread ended with ${code}`)));
+    this.#worker.unref();
+  }
+
+  /** Rejects with what the contract's function threw, or with an `Error`. */
+  call(name, ...values) {
+    if (this.#ended) return Promise.reject(this.#ended);
+    this.#calls += 1;
+    const call = this.#calls;
+    const answer = new Promise((resolve, reject) => this.#waiting.set(call, { resolve, reject }));
+    // First, because a value that cannot be sent throws here.
+    this.#worker.postMessage({ call, name, values });
+    // A program ends when nobody waits for a session any more.
+    this.#worker.ref();
+    return answer;
+  }
+
+  /** Ends it at once, whatever it waits for; what is on the wire is cut off. */
+  async end() {
+    this.#fail(new Error("the session is closed"));
+    await this.#worker.terminate();
+  }
+
+  #settle({ call, value, thrown }) {
+    const { resolve, reject } = this.#waiting.get(call) ?? {};
+    this.#waiting.delete(call);
+    if (this.#waiting.size === 0) this.#worker.unref();
+    if (thrown) reject?.(thrown);
+    else resolve?.(value);
+  }
+
+  #fail(error) {
+    this.#ended ??= error;
+    for (const { reject } of this.#waiting.values()) reject(this.#ended);
+    this.#waiting.clear();
+  }
+}

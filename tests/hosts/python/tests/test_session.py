@@ -1,0 +1,206 @@
+"""Sessions: feeding and pulling, every kind of event, and how they are stopped."""
+
+import os
+import signal
+from dataclasses import replace
+from threading import Thread
+
+import pytest
+from servers import Endpoint, MockServer, Reply
+
+from becalm import (
+    Answered,
+    Document,
+    DuplicateId,
+    Failed,
+    Faulted,
+    Halted,
+    Header,
+    HintIgnored,
+    Learnt,
+    Outcome,
+    Paused,
+    Postponed,
+    Refused,
+    Resumed,
+    Sandbox,
+    Sent,
+    Session,
+    Settings,
+    Stopped,
+    Text,
+)
+
+
+def documents(*ids: str) -> list[Document]:
+    return [Document(id, Text("some text")) for id in ids]
+
+
+def numbered(count: int) -> list[Document]:
+    return documents(*map(str, range(count)))
+
+
+def outcomes(session: Session) -> dict[str, Outcome]:
+    return {event.what.id: event.what for event in session if isinstance(event.what, Outcome)}
+
+
+def test_events_tell_how_the_documents_went_through_a_rate_limit(
+    sandbox: Sandbox, settings: Settings, mock_server: MockServer
+) -> None:
+    settings = replace(settings, trace=True).to(mock_server.base_url, "some-model")
+    with sandbox.open(settings) as session:
+        session.submit(numbered(20))
+        assert session.status().queued == 20
+        events = list(session)
+        status = session.status()
+    kinds = [type(event.what) for event in events]
+    assert {Sent, Outcome, Refused, Paused, Resumed, Learnt} <= set(kinds)
+    assert kinds.count(Outcome) == status.answered == mock_server.stats()["answered"] == 20
+    assert kinds.count(Refused) == status.refusals == mock_server.stats()["refused"]
+    assert kinds.index(Paused) < kinds.index(Resumed)
+    assert (status.queued, status.in_flight, status.failed, status.paused) == (0, 0, 0, None)
+    assert [event.at for event in events] == sorted(event.at for event in events)
+
+
+def test_a_refusal_comes_with_its_wait_and_its_headers(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    endpoint.replies(Reply(429, {"retry-after-ms": "300"}, "slow down"))
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        session.submit(documents("a"))
+        [refusal] = [event.what for event in session if isinstance(event.what, Refused)]
+    assert (refusal.id, refusal.status, refusal.source) == ("a", 429, "retry-after-ms")
+    assert refusal.wait - refusal.jitter == 300
+    assert Header("retry-after-ms", "300") in refusal.headers
+
+
+def test_a_fault_is_told_and_tried_again(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    endpoint.replies(Reply(503, body="oh"))
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        session.submit(documents("a"))
+        happenings = [event.what for event in session]
+    [fault] = [what for what in happenings if isinstance(what, Faulted)]
+    [outcome] = [what for what in happenings if isinstance(what, Outcome)]
+    assert (fault.id, fault.status, fault.source) == ("a", 503, "back-off")
+    assert isinstance(outcome.verdict, Answered) and outcome.attempts == 2
+
+
+def test_a_hint_that_cannot_be_read_is_told(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    endpoint.replies(Reply(429, {"retry-after": "soon"}))
+    settings = replace(settings, retry=replace(settings.retry, fallback_wait=10))
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        session.submit(documents("a"))
+        happenings = [event.what for event in session]
+    assert HintIgnored("retry-after", "soon") in happenings
+
+
+def test_a_failure_that_would_hit_every_document_halts_the_session(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    endpoint.reply = lambda: Reply(401)
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        session.submit(numbered(20))
+        happenings = [event.what for event in session]
+        with pytest.raises(Stopped):
+            session.submit(documents("more"))
+    [halted] = [what for what in happenings if isinstance(what, Halted)]
+    assert (halted.failure.kind, halted.failure.status) == ("unauthorised", 401)
+    assert Failed in {type(what.verdict) for what in happenings if isinstance(what, Outcome)}
+    assert sum(isinstance(what, Outcome) for what in happenings) == 20
+
+
+def test_documents_can_be_submitted_on_the_way(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    more = iter(documents("b", "c"))
+    answered = []
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        session.submit(documents("a"))
+        for event in session:
+            if isinstance(event.what, Outcome):
+                answered.append(event.what.id)
+                session.submit(document for document in [next(more, None)] if document)
+    assert answered == ["a", "b", "c"]
+
+
+def test_an_id_in_use_is_refused_with_all_that_came_with_it(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        session.submit(documents("a"))
+        with pytest.raises(DuplicateId) as error:
+            session.submit(documents("b", "a"))
+        assert error.value.id == "a"
+        assert outcomes(session).keys() == {"a"}
+        session.submit(documents("a"))
+        assert outcomes(session).keys() == {"a"}
+
+
+def test_nothing_is_waited_for_in_an_empty_session(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        assert session.next(wait=60_000) == []
+        assert list(session) == []
+
+
+def test_what_is_not_on_the_wire_is_postponed_by_a_stop(
+    sandbox: Sandbox, settings: Settings, mock_server: MockServer
+) -> None:
+    with sandbox.open(settings.to(mock_server.base_url, "some-model")) as session:
+        session.submit(numbered(20))
+        session.stop()
+        stopped = outcomes(session)
+        with pytest.raises(Stopped):
+            session.submit(documents("more"))
+    verdicts = [outcome.verdict for outcome in stopped.values()]
+    assert len(verdicts) == 20
+    assert {verdict.reason for verdict in verdicts if isinstance(verdict, Postponed)} == {"stopped"}
+    assert mock_server.stats()["sent"] == 0
+
+
+def test_another_thread_can_stop_an_iteration_that_waits(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    endpoint.reply = lambda: Reply(429, {"retry-after": "9"})
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        session.submit(numbered(3))
+        happenings = []
+        for event in session:
+            happenings.append(event.what)
+            if isinstance(event.what, Paused):
+                Thread(target=session.stop).start()
+        assert session.status().postponed == 3
+    assert any(isinstance(what, Refused) for what in happenings)
+
+
+def test_a_signal_handler_can_stop_an_iteration_and_loses_nothing(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+
+        def interrupt() -> Reply:
+            os.kill(os.getpid(), signal.SIGINT)
+            return Reply(429, {"retry-after": "9"})
+
+        endpoint.reply = interrupt
+        before = signal.signal(signal.SIGINT, lambda *_: session.stop())
+        try:
+            session.submit(numbered(3))
+            assert outcomes(session).keys() == {"0", "1", "2"}
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def test_a_session_that_was_left_cannot_be_used(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        session.submit(documents("a"))
+    with pytest.raises(ValueError, match="closed"):
+        session.status()
+    assert endpoint.received == []
