@@ -12,7 +12,7 @@ help:
 	@echo "make build   target/release/becalm"
 	@echo "make demo    build it and run its demo, under a minute"
 	@echo "make test    everything that CI runs"
-	@echo "make test-hosts the same component in Python and JavaScript"
+	@echo "make test-hosts the same component in Python, JavaScript and C"
 	@echo "make component becalm.wasm, the component by itself"
 	@echo "make package the crate as it is published, with the component in it, into target/package"
 	@echo "make matrix  every server model, measured in virtual time, into tests/matrix/"
