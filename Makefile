@@ -12,7 +12,7 @@ help:
 	@echo "make build   target/release/becalm"
 	@echo "make demo    build it and run its demo, under a minute"
 	@echo "make test    everything that CI runs"
-	@echo "make test-hosts the same component in Python, JavaScript and C"
+	@echo "make test-hosts the same component in Python, JavaScript, C and wasmtime's command line"
 	@echo "make component becalm.wasm, the component by itself"
 	@echo "make package the crate as it is published, with the component in it, into target/package"
 	@echo "make matrix  every server model, measured in virtual time, into tests/matrix/"
@@ -31,7 +31,7 @@ test: check
 	@$(cargo) test --release --workspace $(guests)
 	@$(MAKE) --no-print-directory package test-hosts
 
-# The component in other languages, with their runtimes from their registries.
+# The component in other languages and in wasmtime's command line, with the runtimes from their registries.
 test-hosts:
 	@$(cargo) build --release --quiet
 	@target="$${CARGO_TARGET_DIR:-$$PWD/target}" && BECALM="$$target/release/becalm" tests/hosts/run "$$target/hosts"
