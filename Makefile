@@ -34,7 +34,8 @@ test: check
 # The component in other languages and in wasmtime's command line, with the runtimes from their registries.
 test-hosts:
 	@$(cargo) build --release --quiet
-	@target="$${CARGO_TARGET_DIR:-$$PWD/target}" && BECALM="$$target/release/becalm" tests/hosts/run "$$target/hosts"
+	@environment=$$(guest/target.sh) && target="$${CARGO_TARGET_DIR:-$$PWD/target}" && \
+		env $$environment BECALM="$$target/release/becalm" tests/hosts/run "$$target/hosts"
 
 component:
 	@$(cargo) run --release --quiet -- component -o becalm.wasm
