@@ -9,7 +9,7 @@ use futures_util::{FutureExt, Stream, StreamExt};
 
 use crate::contract::{Document, Event, Happening, PostponeReason, SubmitError, Verdict};
 use crate::error::Error;
-use crate::sandbox::Session;
+use crate::session::Session;
 
 impl Session {
     /// All that happens to these documents, oldest first, until each has its outcome.

@@ -36,12 +36,15 @@ mod error;
 pub use error::Error;
 
 mod cache;
-mod flow;
 mod sandbox;
 mod walls;
-pub use sandbox::{COMPONENT, CONTRACT, Guest, Sandbox, Session};
+pub use sandbox::{COMPONENT, CONTRACT, Guest, Sandbox};
 /// The runtime, in the version that this library is built with.
 pub use wasmtime;
+
+mod flow;
+mod session;
+pub use session::Session;
 
 mod clock;
 pub use clock::Clock;

@@ -1,21 +1,21 @@
-//! Runs the component: one compiled `Sandbox`, any number of `Session`s in it. The order is settings → session → events.
+//! Runs the component: one compiled `Sandbox`, any number of [`Session`]s in it. The order is settings → session → events.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use tokio::task::unconstrained;
 use tracing::debug;
-use wasmtime::component::{Component, Linker, ResourceAny, ResourceTable};
+use wasmtime::component::{Component, Linker, ResourceTable};
 use wasmtime::{Config, Engine, Store, StoreLimits};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use crate::cache;
 use crate::clock::Clock;
-use crate::contract::{Batch, BatchPre, Document, Event, Report, Settings, Status};
+use crate::contract::{Batch, BatchPre, Document, Report, Settings};
 use crate::error::Error;
 use crate::http::{Access, Hooks, Sender};
+use crate::session::Session;
 use crate::walls::{self, Watchdog};
 
 /// The component as built, from which any runtime for WASI 0.2 can make its own instance.
@@ -30,14 +30,6 @@ pub struct Sandbox {
     batch: BatchPre<Guest>,
     component: Component,
     clock: Clock,
-}
-
-/// A batch at work, in an instance of its own.
-pub struct Session {
-    store: Store<Guest>,
-    batch: Batch,
-    session: ResourceAny,
-    max_in_flight: u32,
 }
 
 impl Sandbox {
@@ -191,67 +183,6 @@ impl Sandbox {
     }
 }
 
-impl Session {
-    /// How many requests may be in flight, by its settings. With twice as many documents submitted it never runs dry.
-    pub const fn max_in_flight(&self) -> u32 {
-        self.max_in_flight
-    }
-
-    /// Adds documents at the end of the queue.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Submit`] if an id is in use or the session has ended; then none was taken.
-    pub async fn submit(&mut self, documents: Vec<Document>) -> Result<(), Error> {
-        let session = self.batch.becalm_batch_analyzer().session();
-        session.call_submit(&mut self.store, self.session, &documents).await?.map_err(Error::Submit)
-    }
-
-    /// What happened since the last call, oldest first; waits for it, at most so long. Do not drop it half-way: the
-    /// session is lost then.
-    ///
-    /// # Errors
-    ///
-    /// If the component traps; the session is lost then.
-    pub async fn next(&mut self, wait: Duration) -> Result<Vec<Event>, Error> {
-        let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-        let session = self.batch.becalm_batch_analyzer().session();
-        // tokio lets a task see no more than 128 things ready before it yields; the component looks at all that is on the
-        // wire again then.
-        Ok(unconstrained(session.call_next(&mut self.store, self.session, wait)).await?)
-    }
-
-    /// Sends nothing more; what is in flight ends in its own time, the rest is postponed.
-    ///
-    /// # Errors
-    ///
-    /// If the component traps.
-    pub async fn stop(&mut self) -> Result<(), Error> {
-        let session = self.batch.becalm_batch_analyzer().session();
-        Ok(session.call_stop(&mut self.store, self.session).await?)
-    }
-
-    /// Where the session stands.
-    ///
-    /// # Errors
-    ///
-    /// If the component traps.
-    pub async fn status(&mut self) -> Result<Status, Error> {
-        let session = self.batch.becalm_batch_analyzer().session();
-        Ok(session.call_status(&mut self.store, self.session).await?)
-    }
-
-    /// Whether every document that was submitted has its outcome.
-    ///
-    /// # Errors
-    ///
-    /// If the component traps.
-    pub async fn is_done(&mut self) -> Result<bool, Error> {
-        let status = self.status().await?;
-        Ok(status.queued == 0 && status.in_flight == 0)
-    }
-}
-
 /// What belongs to one instance of the component. Imports of the caller's see it, and nothing of it.
 pub struct Guest {
     wasi: WasiCtx,
@@ -275,6 +206,12 @@ impl Guest {
             watchdog: Watchdog::new(matches!(clock, Clock::Virtual(_))),
         }
     }
+
+    /// Whether it keeps nothing of what it handed out.
+    #[cfg(test)]
+    pub(crate) fn has_no_resources(&self) -> bool {
+        self.table.is_empty()
+    }
 }
 
 impl WasiView for Guest {
@@ -288,28 +225,5 @@ impl WasiHttpView for Guest {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         self.watchdog.called();
         WasiHttpCtxView { hooks: &mut self.hooks, table: &mut self.table, ctx: &mut self.http }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::server::{InProcess, Kind, Model, Server};
-
-    /// wasmtime's table has room for a million; what stays in it for each request ends a large batch.
-    #[tokio::test(start_paused = true)]
-    async fn nothing_of_a_request_stays_with_the_host() {
-        let sandbox = Sandbox::new().unwrap().in_time(Clock::Virtual(Duration::ZERO));
-        let mut settings = sandbox.default_settings().await.unwrap();
-        settings.endpoint.base_url = "http://model.invalid/v1".into();
-        settings.chat.model = "mock".into();
-        let access = Access::new(&settings.endpoint.base_url, None).unwrap();
-        let server = Server::new(Model { limiter: Kind::None, ..Model::default() });
-        let mut session = sandbox.open(settings, access, Arc::new(InProcess(Arc::new(server)))).await.unwrap();
-        session.submit((0..20).map(|n| Document::text(n.to_string(), "Text.")).collect()).await.unwrap();
-        while !session.is_done().await.unwrap() {
-            session.next(Duration::from_secs(60)).await.unwrap();
-        }
-        assert!(session.store.data().table.is_empty(), "something of 20 requests is left");
     }
 }
