@@ -3,17 +3,19 @@
 
 #[path = "support/guest.rs"]
 mod guest;
+#[path = "support/listening.rs"]
+mod listening;
 #[path = "support/stock.rs"]
 mod stock;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use becalm::COMPONENT;
-use becalm::server::{Listening, Model, Server, Spread};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use listening::listening;
 use serde_json::{Value, json};
 use stock::Stock;
 use tokio::net::TcpListener;
@@ -24,18 +26,6 @@ use wasmtime_wasi_http::WasiHttpView;
 use wasmtime_wasi_http::p2::bindings::ProxyPre;
 use wasmtime_wasi_http::p2::bindings::http::types::Scheme;
 use wasmtime_wasi_http::p2::body::HyperOutgoingBody;
-
-/// Ten requests in any two seconds: with 20 documents, some are refused at first.
-async fn listening() -> (Listening, Arc<Server>) {
-    let latency = Spread::exactly(Duration::from_millis(20));
-    let server = Arc::new(Server::new(Model { window: Duration::from_secs(2), latency, ..Model::default() }));
-    (Listening::on_port(0, Arc::clone(&server)).await.unwrap(), server)
-}
-
-fn set(record: &mut Val, field: &str, value: Val) {
-    let Val::Record(fields) = record else { panic!("{record:?}") };
-    fields.iter_mut().find(|(name, _)| name == field).unwrap().1 = value;
-}
 
 fn member<'a>(record: &'a mut Val, field: &str) -> &'a mut Val {
     let Val::Record(fields) = record else { panic!("{record:?}") };
@@ -55,8 +45,8 @@ async fn stock_wasmtime_runs_it() {
     let mut settings = [Val::Bool(false)];
     default_settings.call_async(&mut store, &[], &mut settings).await.unwrap();
     let [mut settings] = settings;
-    set(member(&mut settings, "endpoint"), "base-url", Val::String(listening.base_url()));
-    set(member(&mut settings, "chat"), "model", Val::String("some-model".into()));
+    *member(member(&mut settings, "endpoint"), "base-url") = Val::String(listening.base_url());
+    *member(member(&mut settings, "chat"), "model") = Val::String("some-model".into());
     let document = |n: u32| {
         let input = Val::Variant("text".into(), Some(Box::new(Val::String("Some text.".into()))));
         Val::Record(vec![("id".into(), Val::String(n.to_string())), ("input".into(), input)])

@@ -1,29 +1,21 @@
 //! becalm as a part of other programs: the examples, run as they are, and what an embedder may rely on.
 
+#[path = "support/listening.rs"]
+mod listening;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::server::{Listening, Model, Server, Spread};
 use becalm::wasmtime::Engine;
 use becalm::{Access, COMPONENT, CONTRACT, Document, Happening, Pool, Route, Sandbox, Session, Verdict};
 use futures_util::{StreamExt, stream};
+use listening::listening;
 use tokio::io::AsyncReadExt;
 use tokio::time::{sleep, timeout};
 use wit_component::WitPrinter;
 use wit_parser::{InterfaceId, Resolve};
-
-/// Ten requests in any two seconds: with 20 documents, some are refused at first.
-fn model() -> Model {
-    Model { window: Duration::from_secs(2), latency: Spread::exactly(Duration::from_millis(20)), ..Model::default() }
-}
-
-async fn listening(model: Model) -> (Listening, Arc<Server>) {
-    let server = Arc::new(Server::new(model));
-    (Listening::on_port(0, Arc::clone(&server)).await.unwrap(), server)
-}
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_becalm")).with_file_name("examples").join(name)
@@ -47,7 +39,7 @@ async fn printed(name: &str, base_url: &str, input: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_examples_bring_all_documents_home() {
     for name in ["smallest", "streaming"] {
-        let (listening, server) = listening(model()).await;
+        let (listening, server) = listening().await;
         let printed = printed(name, &listening.base_url(), &"Some text.\n".repeat(20)).await;
         let mut lines = printed.lines().map(String::from).collect::<Vec<_>>();
         lines.sort_by_key(|line| line.split_once(':').unwrap().0.parse::<u32>().unwrap());
@@ -74,7 +66,7 @@ impl Drop for Service {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_web_service_answers_in_the_order_of_the_texts() {
-    let (listening, server) = listening(model()).await;
+    let (listening, server) = listening().await;
     let mut command = Command::new(example("web_service"));
     let mut service = Service(command.arg(listening.base_url()).stdout(Stdio::piped()).spawn().unwrap());
     let mut url = String::new();
@@ -112,7 +104,7 @@ fn documents(count: usize) -> impl Iterator<Item = Document> + Send {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_of_events_can_go_to_another_thread() {
-    let (listening, _) = listening(model()).await;
+    let (listening, _) = listening().await;
     let session = session(&Sandbox::new().unwrap(), &listening.base_url()).await;
     let events = session.analyze(stream::iter(documents(20)));
     let outcomes = events.filter(|event| {
@@ -143,7 +135,7 @@ async fn a_session_that_is_dropped_sends_nothing_more_and_hangs_up() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_embedder_brings_an_engine_and_imports_of_its_own() {
-    let (listening, _) = listening(model()).await;
+    let (listening, _) = listening().await;
     let engine = Engine::default();
     let sandbox = Sandbox::with_engine(&engine, COMPONENT, |linker| {
         linker.instance("embedder:own/clock")?.func_wrap("tea-time", |_, (): ()| Ok((true,)))

@@ -151,8 +151,9 @@ impl Session {
 
     fn send(&mut self, document: DocumentKey, attempt: u32, in_flight: u32, now: Now) {
         let Some((id, body)) = self.documents.get(&document) else { return };
-        let (id, body) = (id.clone(), body.clone());
+        let body = body.clone();
         if self.trace {
+            let id = id.clone();
             self.push(Happening::Sent(Sent { id, attempt, in_flight }), now);
         }
         match Exchange::start(&self.target, &self.timeouts, body) {
