@@ -32,9 +32,10 @@ impl Backoff {
         self.up_to(step).max(Delay::from_ms(1))
     }
 
-    /// U(0, jitter), to be added to a hinted wait.
-    pub(crate) fn spread(&mut self) -> Delay {
-        self.up_to(self.jitter)
+    /// U(0, jitter), to be added to a hinted wait; at most a quarter of a short one, which would be doubled by it. Without a
+    /// hint a look is quick: then it is a moment.
+    pub(crate) fn spread(&mut self, hint: Option<Delay>) -> Delay {
+        self.up_to(self.jitter.min(hint.map_or(MOMENT, |hint| hint.divided_by(4))))
     }
 
     fn up_to(&mut self, most: Delay) -> Delay {
@@ -42,5 +43,6 @@ impl Backoff {
     }
 }
 
+const MOMENT: Delay = Delay::from_ms(50);
 /// A day is 2^27 ms: more doublings change nothing.
 const MOST_DOUBLINGS: u32 = 30;

@@ -1,6 +1,6 @@
-//! The one gate for the whole key. A refusal closes it for every document, and so does an endpoint that cannot be reached;
-//! nothing can make it open earlier. After an unknown limit one request goes first when it opens: without that, C workers
-//! make C refusals of one.
+//! A circuit breaker for faults of the endpoint: it opens when nobody can be reached, when the endpoint says that it is
+//! out for all, and when half of the latest answers are faults. Then all wait, one request goes first, and the documents
+//! are not to blame. One fault among answers does not open it.
 
 use crate::time::{Delay, Tick};
 
@@ -9,13 +9,15 @@ use crate::time::{Delay, Tick};
 pub(crate) struct Gate {
     opens_at: Tick,
     probe: Probe,
-    /// How often it was closed. A request knows the wave that it was sent in, so that the refusals of one burst count as
+    /// How often it was closed. A request knows the wave that it was sent in, so that the faults of one moment count as
     /// one.
     wave: u32,
     /// Waves in a row without an answer.
     streak: u32,
-    /// Whether it was a refusal that closed it.
-    is_refused: bool,
+    /// The latest answers, a bit each, set for a fault.
+    latest: u8,
+    /// When the request went that ended in the latest fault: answers to earlier ones tell of the time before.
+    faulted_sent_at: Tick,
 }
 
 /// The one request that goes first.
@@ -28,24 +30,17 @@ enum Probe {
     Needed,
     /// It is on the wire.
     Out,
-    /// It was answered: so many more may follow before one of them is answered too.
-    Few(u8),
 }
 
 impl Gate {
     /// When the next request may pass; nothing while a probe is out.
     pub(crate) fn opens_at(&self) -> Option<Tick> {
-        (!matches!(self.probe, Probe::Out | Probe::Few(0))).then_some(self.opens_at)
+        (self.probe != Probe::Out).then_some(self.opens_at)
     }
 
     /// The wave that a request sent now belongs to.
     pub(crate) const fn wave(&self) -> u32 {
         self.wave
-    }
-
-    /// Whether it was a refusal that closed it; else the endpoint could not be reached.
-    pub(crate) const fn is_refused(&self) -> bool {
-        self.is_refused
     }
 
     /// Waves in a row without an answer.
@@ -58,61 +53,49 @@ impl Gate {
         self.wave == wave
     }
 
-    /// A request of the current wave was refused.
-    pub(crate) fn refuse(&mut self, now: Tick, wait: Delay, probe_first: bool) {
-        self.close(now, wait, probe_first);
-        self.is_refused = true;
+    /// A request sent in that wave ended in a fault. Says whether the endpoint is to blame: half of the latest answers
+    /// were faults, or it was closed since.
+    pub(crate) fn faulted(&mut self, wave: u32, sent_at: Tick) -> bool {
+        self.faulted_sent_at = self.faulted_sent_at.max(sent_at);
+        self.latest = self.latest << 1 | 1;
+        self.latest.count_ones() >= u8::BITS / 2 || !self.is_news(wave)
     }
 
-    /// A request of the current wave did not reach the endpoint. One request goes first to see whether it is back.
-    pub(crate) fn lose(&mut self, now: Tick, wait: Delay) {
-        self.close(now, wait, true);
-        self.is_refused = false;
-    }
-
-    fn close(&mut self, now: Tick, wait: Delay, probe_first: bool) {
-        self.wave = self.wave.wrapping_add(1);
-        self.streak = self.streak.saturating_add(1);
-        self.probe = if probe_first { Probe::Needed } else { Probe::Unneeded };
-        self.hold(now + wait);
-    }
-
-    /// Nothing passes before this instant; it never makes it earlier.
-    pub(crate) fn hold(&mut self, until: Tick) {
-        self.opens_at = self.opens_at.max(until);
+    /// All wait, and one request goes first to see whether the endpoint is back; once for each wave.
+    pub(crate) fn close(&mut self, wave: u32, now: Tick, wait: Delay) {
+        if self.is_news(wave) {
+            self.wave = self.wave.wrapping_add(1);
+            self.streak = self.streak.saturating_add(1);
+            self.probe = Probe::Needed;
+        }
+        self.opens_at = self.opens_at.max(now + wait);
     }
 
     /// A request passed.
     pub(crate) fn pass(&mut self) {
-        self.probe = match self.probe {
-            Probe::Needed => Probe::Out,
-            Probe::Few(left) => Probe::Few(left.saturating_sub(1)),
-            other => other,
-        };
+        if self.probe == Probe::Needed {
+            self.probe = Probe::Out;
+        }
     }
 
-    /// A request sent in that wave was answered: the endpoint admits again.
-    pub(crate) fn answered(&mut self, wave: u32) {
-        self.streak = 0;
+    /// A request sent in that wave was answered, or refused because of a rate: the endpoint works.
+    pub(crate) fn answered(&mut self, wave: u32, sent_at: Tick) {
+        if sent_at >= self.faulted_sent_at {
+            self.latest <<= 1;
+        }
         if self.is_news(wave) {
-            self.probe = match self.probe {
-                Probe::Needed | Probe::Out => Probe::Few(FEW),
-                Probe::Few(_) | Probe::Unneeded => Probe::Unneeded,
-            };
+            self.streak = 0;
+            self.probe = Probe::Unneeded;
         }
     }
 
     /// A request sent in that wave ended without telling; if it was the probe, another has to go.
     pub(crate) fn missed(&mut self, wave: u32) {
-        if self.is_news(wave) && matches!(self.probe, Probe::Out | Probe::Few(0)) {
+        if self.is_news(wave) && self.probe == Probe::Out {
             self.probe = Probe::Needed;
         }
     }
 }
-
-/// One answer may be the one token of a bucket that is refilled slowly. A second step costs one answer's time, and saves
-/// refusals where there was only one.
-const FEW: u8 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -123,33 +106,37 @@ mod tests {
     }
 
     #[test]
-    fn a_later_refusal_never_opens_it_earlier() {
-        let mut gate = Gate::default();
-        gate.refuse(at(0), Delay::from_ms(50), false);
-        gate.hold(at(20));
-        assert_eq!(gate.opens_at(), Some(at(50)));
-    }
-
-    #[test]
     fn behind_a_probe_all_wait_for_its_answer() {
         let mut gate = Gate::default();
-        gate.refuse(at(0), Delay::from_ms(50), true);
+        gate.close(0, at(0), Delay::from_ms(50));
         gate.pass();
         assert_eq!(gate.opens_at(), None);
-        gate.answered(0);
-        assert_eq!(gate.opens_at(), None, "an answer from before the refusal tells nothing");
-        gate.answered(1);
+        gate.answered(0, at(0));
+        assert_eq!(gate.opens_at(), None, "an answer from before the fault tells nothing");
+        gate.answered(1, at(50));
         assert_eq!(gate.opens_at(), Some(at(50)));
     }
 
     #[test]
     fn a_probe_that_fails_is_followed_by_another() {
         let mut gate = Gate::default();
-        gate.refuse(at(0), Delay::from_ms(50), true);
+        gate.close(0, at(0), Delay::from_ms(50));
         gate.pass();
         gate.missed(1);
         assert_eq!(gate.opens_at(), Some(at(50)));
         gate.pass();
         assert_eq!(gate.opens_at(), None);
+    }
+
+    #[test]
+    fn one_fault_among_answers_is_the_documents() {
+        let mut gate = Gate::default();
+        for _ in 0..20 {
+            assert!(!gate.faulted(0, at(1)));
+            (0..3).for_each(|_| gate.answered(0, at(1)));
+        }
+        assert!(!gate.faulted(0, at(1)));
+        assert!(!gate.faulted(0, at(1)));
+        assert!(gate.faulted(0, at(1)), "three, and one of before, of eight");
     }
 }

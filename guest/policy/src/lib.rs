@@ -20,7 +20,11 @@ mod gate;
 mod allowance;
 
 mod limiter;
-pub use limiter::{Limit, LimitSource};
+
+mod belief;
+pub use belief::{Admits, Limit, LimitSource};
+
+pub mod learner;
 
 mod backoff;
 

@@ -24,10 +24,13 @@ impl Headers {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Every value under this name, without the white space around it (RFC 9110 §5.5: it is no part of the value).
+    /// Every value under this name, without the white space around it (RFC 9110 §5.5: it is no part of the value). Where
+    /// there is none, those that a gateway passes on from its provider, under a name with a prefix.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let is_own = move |field: &str| field.eq_ignore_ascii_case(name);
+        let is_passed_on = !self.iter().any(|(field, _)| is_own(field));
         self.iter()
-            .filter(move |(field, _)| field.eq_ignore_ascii_case(name))
+            .filter(move |(field, _)| is_own(if is_passed_on { without_prefix(field) } else { field }))
             .map(|(_, value)| value.trim_matches([' ', '\t']))
     }
 
@@ -36,6 +39,16 @@ impl Headers {
         self.all(name).next()
     }
 }
+
+/// LiteLLM's proxy sends `llm_provider-retry-after`.
+fn without_prefix(field: &str) -> &str {
+    match field.split_at_checked(GATEWAY.len()) {
+        Some((prefix, name)) if prefix.eq_ignore_ascii_case(GATEWAY) => name,
+        _ => field,
+    }
+}
+
+const GATEWAY: &str = "llm_provider-";
 
 impl<Name: Into<String>, Value: Into<String>> FromIterator<(Name, Value)> for Headers {
     fn from_iter<Fields: IntoIterator<Item = (Name, Value)>>(fields: Fields) -> Self {

@@ -70,8 +70,9 @@ fn error(reply: &Reply, complaint: &Complaint, hint: Option<Hint>, about: &About
     match reply.status {
         429 if hint.is_none() && complaint.names_concurrency() => Verdict::Crowded,
         429 => Verdict::Refused,
-        403 | 413 | 503 if hint.is_some() => Verdict::Refused,
-        408 | 409 | 425 | 500 | 502..=504 | 506..=599 => fault(reply, complaint, about),
+        // The endpoint says when it lets everyone in again.
+        403 | 413 if hint.is_some() => fault(reply, complaint, Reach::Batch, about),
+        408 | 409 | 425 | 500 | 502..=504 | 506..=599 => fault(reply, complaint, Reach::Document, about),
         401 | 403 => last(FailureKind::Unauthorised, Reach::UntilProven),
         402 => last(FailureKind::OutOfCredit, Reach::Batch),
         404 => last(FailureKind::NotFound, Reach::UntilProven),
@@ -100,12 +101,13 @@ fn by_code(reply: &Reply, complaint: &Complaint, about: &About) -> Option<Verdic
     }
     match reply.headers.first("x-should-retry") {
         Some("false") => return last(FailureKind::Rejected, Reach::Document),
-        Some("true") if !is_refusal => return Some(fault(reply, complaint, about)),
+        Some("true") if !is_refusal => return Some(fault(reply, complaint, Reach::Document, about)),
         _ => {}
     }
     // The request was valid JSON, so a server that denies it did not get all of it.
     let denies_json = reply.status == 400 && DENIES_JSON.iter().any(|words| complaint.message.contains(words));
-    (complaint.names(&OVERLOADED) && !is_refusal || denies_json).then(|| fault(reply, complaint, about))
+    (complaint.names(&OVERLOADED) && !is_refusal || denies_json)
+        .then(|| fault(reply, complaint, Reach::Document, about))
 }
 
 /// A success without an answer. Some endpoints wrap an error in it: then that is judged, by its code or by the status
@@ -151,11 +153,11 @@ pub fn judge_transport(error: TransportError) -> Verdict {
     }
 }
 
-fn fault(reply: &Reply, complaint: &Complaint, about: &About) -> Verdict {
+fn fault(reply: &Reply, complaint: &Complaint, reach: Reach, about: &About) -> Verdict {
     let is_overload = matches!(reply.status, 503 | 529) || complaint.names(&OVERLOADED);
     let failure = failure(reply, complaint, FailureKind::ServerFault, about);
     let is_cold_start = reply.status == 503;
-    Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload, is_cold_start })
+    Verdict::Retry(Fault { failure, reach, is_overload, is_cold_start })
 }
 
 /// Codes that say so whatever the status.
@@ -183,11 +185,17 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_turns_some_errors_into_refusals() {
-        let reply = Reply { status: 503, ..Reply::default() };
-        assert!(matches!(judge(&reply, None, &About::default()), Verdict::Retry(fault) if fault.is_overload));
+    fn a_hint_with_an_error_of_access_or_size_is_for_all() {
         let hint = Hint { wait: Delay::from_secs(5), source: "retry-after" };
-        assert_eq!(judge(&reply, Some(hint), &About::default()), Verdict::Refused);
+        for status in [403, 413] {
+            let reply = Reply { status, ..Reply::default() };
+            assert!(
+                matches!(judge(&reply, Some(hint), &About::default()), Verdict::Retry(fault) if fault.reach == Reach::Batch)
+            );
+            assert!(matches!(judge(&reply, None, &About::default()), Verdict::Final(..)));
+        }
+        let reply = Reply { status: 503, ..Reply::default() };
+        assert!(matches!(judge(&reply, Some(hint), &About::default()), Verdict::Retry(fault) if fault.is_overload));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The promises, held against endpoints that answer whatever chance says: never before the hint, never more in flight or in
 //! a window than allowed, exactly one outcome per document, always an end.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use becalm_policy::{
@@ -8,6 +9,7 @@ use becalm_policy::{
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 /// What the endpoint does with a request.
 #[derive(Clone, Debug)]
@@ -60,6 +62,8 @@ fn settings() -> impl Strategy<Value = Settings> {
 #[derive(Debug, Default)]
 struct Seen {
     sent: Vec<Tick>,
+    /// Of these, the ones that the endpoint admitted, as far as can be known.
+    admitted: Vec<Tick>,
     most_in_flight: usize,
     finished: BTreeMap<DocumentKey, u32>,
     /// After so many requests, nothing more may be sent before that.
@@ -80,8 +84,11 @@ fn run(settings: Settings, turns: &[Turn], documents: usize, seed: u64) -> Seen 
         match machine.next_action(now) {
             Action::Send { document, in_flight, .. } => {
                 let turn = turns.next().unwrap().clone();
-                wire.insert((now.tick + delay(&turn), document), turn);
                 seen.sent.push(now.tick);
+                if may_be_admitted(&turn) {
+                    seen.admitted.push(now.tick);
+                }
+                wire.insert((now.tick + delay(&turn), document), turn);
                 seen.most_in_flight = seen.most_in_flight.max(wire.len());
                 assert_eq!(in_flight as usize, wire.len());
             }
@@ -113,8 +120,8 @@ fn end(machine: &mut Machine, document: DocumentKey, turn: &Turn, now: Now, seen
         Turn::Silence => unreachable!("it never answers"),
     };
     let headers = hint.iter().map(|hint| ("retry-after", hint.to_string())).collect();
-    // A hint with these is a refusal, see the table of verdicts; with a fault it holds back that document only.
-    if let (Some(hint), 429 | 413 | 503) = (hint, status) {
+    // A hint with these is for all, see the table of verdicts; with a fault it holds back that document only.
+    if let (Some(hint), 429 | 413) = (hint, status) {
         seen.floors.push((seen.sent.len(), now.tick + Delay::from_secs(*hint)));
     }
     machine.handle_reply(document, &Reply { status, headers, body: body.into() }, now);
@@ -153,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn never_more_in_flight_or_in_a_window_than_allowed(
+    fn never_more_in_flight_and_never_faster_than_allowed(
         settings in settings(), turns in vec(turn(), 1..30), documents in 1..60_usize, seed in any::<u64>(),
     ) {
         let seen = run(settings.clone(), &turns, documents, seed);
@@ -161,13 +168,54 @@ proptest! {
         for pair in seen.sent.windows(2) {
             prop_assert!(pair[1].since(pair[0]) >= settings.pace);
         }
-        // Refused requests are free until the endpoint is seen to count them, so only those that were not are counted.
-        if !turns.iter().any(|turn| matches!(turn, Turn::Refuse { .. } | Turn::Fail { .. })) {
-            for rate in &settings.rates {
-                for group in seen.sent.windows(rate.amount as usize + 1) {
-                    prop_assert!(group[rate.amount as usize].since(group[0]) >= rate.window);
-                }
+    }
+}
+
+/// Whether an endpoint that counts what it admits may have counted this one: it was neither refused nor met by a fault in
+/// front of the limit. What was cut off or stayed silent may well have been admitted.
+fn may_be_admitted(turn: &Turn) -> bool {
+    match turn {
+        Turn::Answer { .. } | Turn::Break { .. } | Turn::Silence => true,
+        Turn::Refuse { .. } => false,
+        Turn::Fail { status, hint, .. } => *status == 400 || *status == 413 && hint.is_none(),
+    }
+}
+
+/// Whatever is refused or fails in between, and however late it is heard of.
+#[test]
+fn never_more_admitted_in_a_window_than_allowed() {
+    let rates = vec((1..6_u64, 10_000..60_000_u64), 1..3);
+    let answers = vec((0..5_000_u64).prop_map(|after| Turn::Answer { after }), 5);
+    let runs = (settings(), rates, (answers, vec(turn(), 10..30)), 50..70_usize, any::<u64>());
+    let (cases, telling) = (2_000, Cell::new(0));
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let outcome = TestRunner::new(config).run(&runs, |(settings, rates, turns, documents, seed)| {
+        let turns = [turns.0, turns.1].concat();
+        let rate = |(amount, window)| Rate { unit: Unit::Requests, amount, window: Delay::from_ms(window) };
+        let rates = rates.into_iter().map(rate).collect();
+        // Nothing else is to hold requests back, or to end the batch.
+        let (pace, patience, max_in_flight) = (Delay::ZERO, Delay::from_secs(100_000), settings.max_in_flight + 4);
+        let settings = Settings { max_in_flight, rates, pace, patience, max_attempts: 100, ..settings };
+        let seen = run(settings.clone(), &turns, documents, seed);
+        let mut is_telling = false;
+        for rate in &settings.rates {
+            // What comes of the network is allowed for.
+            let least = rate.window + Delay::from_ms(350).min(rate.window.divided_by(50));
+            for group in seen.admitted.windows(rate.amount as usize + 1) {
+                let took = group[rate.amount as usize].since(group[0]);
+                prop_assert!(took >= least, "{} in {took:?}", rate.amount + 1);
+                // It was the limit that held it back.
+                is_telling |= took <= least + rate.window.divided_by(20);
             }
         }
-    }
+        is_telling &= seen.sent.len() > seen.admitted.len();
+        telling.set(telling.get() + u32::from(is_telling));
+        Ok(())
+    });
+    assert!(outcome.is_ok(), "{outcome:?}");
+    assert!(
+        telling.get() * 100 > cases * 80,
+        "only {} of {cases} runs meet a limit and a refusal or fault",
+        telling.get()
+    );
 }

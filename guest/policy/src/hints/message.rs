@@ -2,7 +2,20 @@
 //! a unit is no span, and neither is any other number.
 
 use super::number;
+use crate::settings::{Rate, Unit};
 use crate::time::Delay;
+
+/// The rate that a message states: "RPM limit=20" as LiteLLM says it, "requests per min (RPM): Limit 3" as OpenAI does.
+pub(super) fn rate(message: &str) -> Option<Rate> {
+    RATES.iter().find_map(|(name, unit, window)| {
+        let (_, rest) = message.split_once(name)?;
+        let rest = rest.strip_prefix("): ").unwrap_or(rest).trim_start();
+        let amount = rest.strip_prefix("limit=").or_else(|| rest.strip_prefix("Limit "))?;
+        let digits = amount.bytes().take_while(u8::is_ascii_digit).count();
+        let amount = number::integer(&amount[..digits]).filter(|amount| *amount > 0)?;
+        Some(Rate { unit: *unit, amount, window: *window })
+    })
+}
 
 /// The wait that a message names.
 pub(super) fn wait(message: &str) -> Option<Delay> {
@@ -50,9 +63,28 @@ fn spelled(number: &str, unit: &str) -> Option<Delay> {
 /// More telling ones first.
 const PHRASES: [&str; 6] = ["try again in ", "retry in ", "retry after ", "try again after ", "reset after ", "wait "];
 
+const RATES: [(&str, Unit, Delay); 4] = [
+    ("RPM", Unit::Requests, Delay::from_secs(60)),
+    ("TPM", Unit::Tokens, Delay::from_secs(60)),
+    ("RPD", Unit::Requests, Delay::from_secs(86_400)),
+    ("TPD", Unit::Tokens, Delay::from_secs(86_400)),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_may_state_a_rate() {
+        let of = |message| rate(message).map(|rate| (rate.unit, rate.amount, rate.window.as_ms()));
+        let litellm = "litellm.RateLimitError: Model rate limit exceeded. RPM limit=20, current usage=24";
+        assert_eq!(of(litellm), Some((Unit::Requests, 20, 60_000)));
+        let openai = "Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 29000, Requested 1500.";
+        assert_eq!(of(openai), Some((Unit::Tokens, 30_000, 60_000)));
+        for silent in ["RPM limit=", "RPM limit=0", "RPM limit exceeded", "Limit 3", ""] {
+            assert_eq!(of(silent), None, "{silent}");
+        }
+    }
 
     #[test]
     fn only_a_phrase_with_a_unit_is_a_wait() {

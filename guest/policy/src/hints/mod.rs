@@ -13,6 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use self::budget::Budget;
+use crate::complaint::Complaint;
 use crate::reply::{Headers, Reply};
 use crate::settings::Rate;
 use crate::time::{Delay, Epoch};
@@ -54,6 +55,9 @@ impl Hints {
     pub fn read(reply: &Reply, now: Epoch) -> Self {
         let mut hints = Self::of_headers(&reply.headers, now);
         hints.wait = hints.wait.or_else(|| body::hint(reply, now));
+        if reply.status == 429 {
+            hints.rates.extend(message::rate(&Complaint::read(&reply.body).message));
+        }
         hints
     }
 
@@ -145,6 +149,12 @@ mod tests {
         let late = ("Retry-After", "Mon, 30 Nov 2026 12:06:00 GMT");
         assert_eq!(wait(&[late, ("Date", "Mon, 30 Nov 2026 12:05:00 GMT")]), Some((60_000, "retry-after")));
         assert_eq!(wait(&[late]), Some((360_000, "retry-after")));
+    }
+
+    #[test]
+    fn what_a_gateway_passes_on_is_read_where_it_says_nothing_itself() {
+        assert_eq!(wait(&[("llm_provider-retry-after", "60")]), Some((60_000, "retry-after")));
+        assert_eq!(wait(&[("LLM_Provider-Retry-After", "60"), ("Retry-After", "5")]), Some((5_000, "retry-after")));
     }
 
     #[test]

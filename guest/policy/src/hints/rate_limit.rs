@@ -1,6 +1,6 @@
 //! The fields of the IETF draft (draft-ietf-httpapi-ratelimit-headers-10): `RateLimit` (§4), a list of what is left of each
 //! policy, `"default";r=0;t=30`, and `RateLimit-Policy` (§3), a list of the policies themselves, `"default";q=100;w=60`. A field
-//! that does not match as a whole is ignored, as the draft demands.
+//! that does not match as a whole is ignored, as the draft demands. Policies of the drafts up to 07 are read too.
 
 use alloc::vec::Vec;
 
@@ -21,10 +21,16 @@ fn rates_in(field: &str) -> Option<Vec<Rate>> {
     Some(items.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// A policy; nothing inside it if it counts something else than requests, or has no window.
+/// A policy; nothing inside it if it counts something else than requests, or has no window. Drafts up to 07 put the amount
+/// where its name is now, `100;w=60`.
 fn rate(item: &str) -> Option<Option<Rate>> {
-    let (mut amount, mut window, mut is_of_requests) = (None, None, true);
-    for (name, value) in parameters(item)? {
+    let (mut window, mut is_of_requests) = (None, true);
+    let mut amount = item.split(';').next().and_then(|amount| integer(amount.trim_end()));
+    let parameters: &mut dyn Iterator<Item = (&str, &str)> = match amount {
+        Some(_) => &mut item.split(';').skip(1).map(parameter),
+        None => &mut parameters(item)?,
+    };
+    for (name, value) in parameters {
         match name {
             "q" => amount = Some(integer(value)?),
             "w" => window = Some(Delay::from_secs(integer(value)?)),
@@ -59,7 +65,11 @@ struct Policy {
 fn parameters(item: &str) -> Option<impl Iterator<Item = (&str, &str)>> {
     let mut parts = outside_quotes(item, ';');
     parts.next().filter(|name| is_string(name.trim_end()))?;
-    Some(parts.map(|parameter| parameter.trim_start().split_once('=').unwrap_or((parameter, ""))))
+    Some(parts.map(parameter))
+}
+
+fn parameter(text: &str) -> (&str, &str) {
+    text.trim().split_once('=').unwrap_or((text, ""))
 }
 
 fn policy(item: &str) -> Option<Policy> {
@@ -112,8 +122,11 @@ mod tests {
         assert_eq!(of(r#""burst";q=100;w=60,"day";q=1000;w=86400"#), [(100, 60_000), (1_000, 86_400_000)]);
         assert_eq!(of(r#""default";q=100;qu="requests";w=1;pk=:abc:"#), [(100, 1_000)]);
         assert_eq!(of(r#""bytes";q=65535;qu="content-bytes";w=10, "at once";q=3"#), vec![]);
+        assert_eq!(of("10;w=5"), [(10, 5_000)]);
+        assert_eq!(of("100;w=60, 1000;w=3600;comment=\"a day\""), [(100, 60_000), (1_000, 3_600_000)]);
+        assert_eq!(of("10"), vec![], "without a window it says nothing");
         for malformed in
-            [r#"default;q=100;w=60"#, r#""a";q=-1;w=60"#, r#""a";q=1.5;w=60"#, r#""a";w=60"#, "100;w=60", ""]
+            [r#"default;q=100;w=60"#, r#""a";q=-1;w=60"#, r#""a";q=1.5;w=60"#, r#""a";w=60"#, "-1;w=60", "1.5;w=60", ""]
         {
             assert_eq!(of(malformed), vec![], "{malformed}");
         }

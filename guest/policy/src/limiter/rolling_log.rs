@@ -1,16 +1,17 @@
-//! An exact log of what was sent within one rolling window.
+//! An exact log of what was sent within one rolling window, and of a little more than that.
 
 use alloc::collections::VecDeque;
 
+use crate::learner::Ticket;
 use crate::time::{Delay, Tick};
-
-/// Names a request that was sent; later requests have larger ones.
-pub(crate) type Ticket = u64;
 
 /// What was sent, oldest first, and how much of a limit it takes.
 #[derive(Debug, Default)]
-pub(crate) struct RollingLog {
+pub(super) struct RollingLog {
     entries: VecDeque<Entry>,
+    /// So many of the oldest have left the window; they are kept to explain a refusal.
+    gone: usize,
+    /// What the others weigh.
     used: u64,
     /// Whether the server counts requests that it refuses.
     refusals_count: bool,
@@ -25,27 +26,36 @@ struct Entry {
     cost: u64,
     /// What it really took, once that is known.
     taken: Option<u64>,
-    refused_at: Option<Tick>,
+    is_refused: bool,
 }
 
 impl RollingLog {
     /// What is in the window now.
-    pub(crate) const fn used(&self) -> u64 {
+    pub(super) const fn used(&self) -> u64 {
         self.used
     }
 
-    /// Drops what left the window.
-    pub(crate) fn forget(&mut self, now: Tick, window: Delay) {
-        while let Some(entry) = self.entries.front().filter(|entry| entry.at + window <= now) {
+    /// Whether refused requests are counted.
+    pub(super) const fn counts_refusals(&self) -> bool {
+        self.refusals_count
+    }
+
+    /// Lets what left the window go, and drops what left the longest window that is asked about.
+    pub(super) fn advance(&mut self, now: Tick, window: Delay, longest: Delay) {
+        while let Some(entry) = self.entries.get(self.gone).filter(|entry| entry.at + window <= now) {
             self.used -= self.weight(entry);
+            self.gone += 1;
+        }
+        while self.gone > 0 && self.entries.front().is_some_and(|entry| entry.at + longest <= now) {
             self.entries.pop_front();
+            self.gone -= 1;
         }
     }
 
     /// When so much will have left the window, at the earliest; at once if it need not.
-    pub(crate) fn frees(&self, mut excess: u64, window: Delay) -> Tick {
+    pub(super) fn frees(&self, mut excess: u64, window: Delay) -> Tick {
         let mut at = Tick::default();
-        for entry in &self.entries {
+        for entry in self.entries.range(self.gone..) {
             if excess == 0 {
                 break;
             }
@@ -56,56 +66,65 @@ impl RollingLog {
     }
 
     /// Adds a request.
-    pub(crate) fn enter(&mut self, ticket: Ticket, at: Tick, cost: u64) {
-        self.entries.push_back(Entry { ticket, at, cost, taken: None, refused_at: None });
-        self.used += cost;
+    pub(super) fn enter(&mut self, ticket: Ticket, at: Tick, cost: u64) {
+        self.entries.push_back(Entry { ticket, at, cost, taken: None, is_refused: false });
+        self.used = self.used.saturating_add(cost);
     }
 
     /// A request took so much. Where that is less than was reserved for it, it counts only if the server gives back.
-    pub(crate) fn settle(&mut self, ticket: Ticket, taken: u64) {
+    pub(super) fn settle(&mut self, ticket: Ticket, taken: u64) {
         self.change(ticket, |entry| entry.taken = Some(taken));
     }
 
     /// Whether the server gives back what was reserved and not taken.
-    pub(crate) fn give_back(&mut self, gives_back: bool) {
+    pub(super) fn give_back(&mut self, gives_back: bool) {
         self.gives_back = gives_back;
-        self.used = self.entries.iter().map(|entry| self.weight(entry)).sum();
+        self.recount();
     }
 
     /// A request was refused; from then on it weighs nothing, unless refusals count.
-    pub(crate) fn refuse(&mut self, ticket: Ticket, now: Tick) {
-        self.change(ticket, |entry| entry.refused_at = Some(now));
+    pub(super) fn refuse(&mut self, ticket: Ticket) {
+        self.change(ticket, |entry| entry.is_refused = true);
     }
 
-    /// Whether it would explain why this request was refused although the log had cleared it, if refused requests took
-    /// slots: with them the window was full.
-    pub(crate) fn is_full_with_refusals(&self, ticket: Ticket, amount: u64, window: Delay) -> bool {
-        let Some(index) = self.index(ticket).filter(|_| !self.refusals_count) else { return false };
-        let sent = &self.entries[index];
-        let before = self.entries.iter().take(index).filter(|entry| entry.at + window > sent.at);
-        before.map(|entry| entry.cost).sum::<u64>() + sent.cost > amount
+    /// Whether refused requests take slots, those of the past too.
+    pub(super) fn count_refusals(&mut self, they_count: bool) {
+        self.refusals_count = they_count;
+        self.recount();
     }
 
-    /// From now on refused requests take slots, those of the past too.
-    pub(crate) fn count_refusals(&mut self) {
-        self.refusals_count = true;
-        self.used = self.entries.iter().map(|entry| self.weight(entry)).sum();
+    /// The window became longer: what had left it may be in it again.
+    pub(super) fn lengthen(&mut self) {
+        self.gone = 0;
+        self.recount();
+    }
+
+    /// What was in a window of that length when this request went, itself not included.
+    pub(super) fn used_before(&self, ticket: Ticket, window: Delay, with_refused: bool) -> u64 {
+        let position = self.entries.partition_point(|entry| entry.ticket < ticket);
+        let Some(sent) = self.entries.get(position).filter(|entry| entry.ticket == ticket) else { return 0 };
+        let before = self.entries.range(..position).rev().take_while(|entry| entry.at + window > sent.at);
+        let counted = before.filter(|entry| with_refused || !entry.is_refused);
+        counted.fold(0, |sum: u64, entry| sum.saturating_add(entry.cost))
+    }
+
+    fn recount(&mut self) {
+        let weights = self.entries.range(self.gone..).map(|entry| self.weight(entry));
+        self.used = weights.fold(0, u64::saturating_add);
     }
 
     fn change(&mut self, ticket: Ticket, change: impl FnOnce(&mut Entry)) {
-        let Some(index) = self.index(ticket) else { return };
-        self.used -= self.weight(&self.entries[index]);
+        let Ok(index) = self.entries.binary_search_by_key(&ticket, |entry| entry.ticket) else { return };
+        let before = self.weight(&self.entries[index]);
         change(&mut self.entries[index]);
-        self.used += self.weight(&self.entries[index]);
-    }
-
-    fn index(&self, ticket: Ticket) -> Option<usize> {
-        self.entries.binary_search_by_key(&ticket, |entry| entry.ticket).ok()
+        if index >= self.gone {
+            self.used = self.used.saturating_sub(before).saturating_add(self.weight(&self.entries[index]));
+        }
     }
 
     fn weight(&self, entry: &Entry) -> u64 {
         match entry.taken {
-            _ if entry.refused_at.is_some() && !self.refusals_count => 0,
+            _ if entry.is_refused && !self.refusals_count => 0,
             Some(taken) if self.gives_back => taken,
             taken => taken.map_or(entry.cost, |taken| taken.max(entry.cost)),
         }

@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 
 use super::Limiter;
 use super::history::usual_near;
-use super::limit::{Enforced, Limit, LimitSource};
-use super::rolling_log::Ticket;
+use super::limit::{Enforced, Known};
+use crate::belief::LimitSource;
 use crate::hints::Budget;
+use crate::learner::Ticket;
 use crate::settings::{Rate, Unit};
 use crate::time::{Delay, Tick};
 
@@ -40,9 +41,7 @@ impl Limiter {
             return None;
         }
         let window = self.window(budget, unit, used, ticket, now);
-        let is_stated = |enforced: &&mut Enforced| {
-            enforced.limit.rate.unit == unit && enforced.limit.source != LimitSource::Refusals
-        };
+        let is_stated = |enforced: &&mut Enforced| enforced.limit.rate.unit == unit;
         let known = self.limits.iter_mut().find(is_stated);
         if let Some(enforced) = known.filter(|enforced| unit == Unit::Tokens && enforced.limit.rate.amount == amount)
             && let Some((reserved, settled)) = self.history.tokens_at(ticket, enforced.limit.rate.window)
@@ -55,7 +54,7 @@ impl Limiter {
             None => {
                 let rate = Rate { unit, amount, window: window? };
                 self.limits.retain(|enforced| enforced.limit.rate.unit != unit);
-                self.add(Limit { rate, source: LimitSource::Headers }, now);
+                self.add(Known { rate, source: LimitSource::Headers }, now);
             }
         }
         Some(())
@@ -64,7 +63,7 @@ impl Limiter {
     /// The endpoint states a limit with its window.
     pub(crate) fn state(&mut self, rate: Rate, now: Tick) {
         let Rate { unit, window, .. } = rate;
-        let is_set = |limit: Limit| limit.rate.unit == unit && limit.source == LimitSource::Settings;
+        let is_set = |limit: Known| limit.rate.unit == unit && limit.source == LimitSource::Settings;
         if self.limits().any(is_set) {
             return;
         }
@@ -75,12 +74,12 @@ impl Limiter {
         }
         let has_room = self.limits.len() < MOST_STATED;
         let same = |enforced: &&mut Enforced| {
-            let Limit { rate, source } = enforced.limit;
+            let Known { rate, source } = enforced.limit;
             (rate.unit, rate.window, source) == (unit, window, LimitSource::Headers)
         };
         match self.limits.iter_mut().find(same) {
             Some(enforced) => enforced.restate(rate.amount, None, Delay::ZERO),
-            None if has_room => self.add(Limit { rate, source: LimitSource::Headers }, now),
+            None if has_room => self.add(Known { rate, source: LimitSource::Headers }, now),
             None => {}
         }
     }

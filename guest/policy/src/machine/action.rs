@@ -1,7 +1,7 @@
 //! What the machine tells its driver to do, and what it tells whoever watches.
 
+use crate::belief::Limit;
 use crate::hints::IgnoredHint;
-use crate::limiter::Limit;
 use crate::outcome::{Failure, Outcome};
 use crate::reply::Headers;
 use crate::settings::Rate;

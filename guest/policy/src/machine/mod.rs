@@ -15,8 +15,10 @@ pub use self::action::{Action, DocumentKey, News, Pause, PauseReason, Refusal, T
 use self::progress::{Progress, State};
 use crate::allowance::Allowance;
 use crate::backoff::Backoff;
+use crate::belief::{Admits, Limit};
 use crate::gate::Gate;
-use crate::limiter::{Limit, Limiter};
+use crate::learner::{Cycles, Learner, Rules};
+use crate::limiter::{Known, Limiter};
 use crate::outcome::{Ending, Failure, PostponeReason, Postponement};
 use crate::settings::Settings;
 use crate::time::{Now, Tick};
@@ -42,12 +44,17 @@ pub struct Machine {
     gate: Gate,
     allowance: Allowance,
     limiter: Limiter,
+    learner: Cycles,
+    /// As it was told last.
+    told: Option<Limit>,
+    /// The latest answer, and as it was when a document was last suspected to be refused whatever happens.
+    answered_at: Option<Tick>,
+    suspected_at: Option<Tick>,
     /// Decided, not yet handed out.
     decided: VecDeque<Action>,
     pause: Option<Pause>,
     /// The first refusal, or request that did not get through, since the last answer; patience counts from here.
     fruitless_since: Option<Tick>,
-    has_answers: bool,
     ended: Option<Postponement>,
     ignored: BTreeSet<&'static str>,
     tally: Tally,
@@ -69,7 +76,16 @@ pub struct Tally {
 impl Machine {
     /// A machine without documents. Settings are taken as they are: check them first.
     pub fn new(settings: Settings, seed: u64) -> Self {
+        Self::with_rules(settings, seed, Rules::ALL)
+    }
+
+    /// The same with fewer rules of learning, to measure what they are worth.
+    pub fn with_rules(settings: Settings, seed: u64, rules: Rules) -> Self {
         Self {
+            learner: Cycles::new(settings.max_in_flight as usize, rules),
+            told: None,
+            answered_at: None,
+            suspected_at: None,
             backoff: Backoff::new(&settings, seed),
             limiter: Limiter::new(&settings),
             documents: Slab::new(),
@@ -81,7 +97,6 @@ impl Machine {
             decided: VecDeque::new(),
             pause: None,
             fruitless_since: None,
-            has_answers: false,
             ended: None,
             ignored: BTreeSet::new(),
             tally: Tally::default(),
@@ -139,7 +154,7 @@ impl Machine {
 
     /// All limits known now.
     pub fn limits(&self) -> impl Iterator<Item = Limit> {
-        self.limiter.limits()
+        self.limiter.limits().map(Limit::from).chain(self.learner.belief())
     }
 
     /// Whether it takes no more documents: it was stopped, or a failure halted it.
@@ -185,5 +200,11 @@ impl Machine {
     /// Takes no more documents. The first reason holds.
     fn end(&mut self, reason: PostponeReason, message: String) {
         self.ended.get_or_insert(Postponement { reason, until: None, message });
+    }
+}
+
+impl From<Known> for Limit {
+    fn from(Known { rate, source }: Known) -> Self {
+        Self { admits: Admits::Rate(rate), source, cycles: 0 }
     }
 }

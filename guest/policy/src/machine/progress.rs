@@ -1,6 +1,6 @@
 //! How far one document has come.
 
-use crate::limiter::Ticket;
+use crate::learner::Sent;
 use crate::outcome::{Ending, Outcome};
 use crate::time::{Delay, Tick};
 
@@ -13,6 +13,9 @@ pub(super) struct Progress {
     pub(super) attempts: u32,
     pub(super) faults: u32,
     pub(super) refusals: u32,
+    /// When it was refused last, and how often it was again after others had been answered.
+    refused_at: Option<Tick>,
+    pub(super) refused_alone: u32,
     /// When the endpoint was first seen to start up, and how often since.
     pub(super) cold_since: Option<Tick>,
     pub(super) cold_starts: u32,
@@ -33,7 +36,7 @@ pub(super) enum State {
 /// A request on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flight {
-    pub(super) ticket: Ticket,
+    pub(super) sent: Sent,
     /// The gate's wave that it was sent in.
     pub(super) wave: u32,
     /// When it will have taken too long.
@@ -49,6 +52,8 @@ impl Progress {
             attempts: 0,
             faults: 0,
             refusals: 0,
+            refused_at: None,
+            refused_alone: 0,
             cold_since: None,
             cold_starts: 0,
             waited: Delay::ZERO,
@@ -61,6 +66,15 @@ impl Progress {
         }
         self.attempts += 1;
         self.state = State::InFlight(flight);
+    }
+
+    /// It was refused, in the ordinary course of things or while room was looked for; another document was answered last at
+    /// that time.
+    pub(super) fn refused(&mut self, is_ordinary: bool, answered_at: Option<Tick>, now: Tick) {
+        self.refusals += 1;
+        let is_alone = is_ordinary && self.refused_at.is_some_and(|before| answered_at > Some(before));
+        self.refused_alone += u32::from(is_alone);
+        self.refused_at = Some(now);
     }
 
     pub(super) const fn flight(&self) -> Option<Flight> {

@@ -1,12 +1,14 @@
 //! A refusal, and how long it makes everyone wait.
 
+use alloc::format;
 use alloc::string::ToString;
 
-use super::Machine;
 use super::action::{Action, DocumentKey, News, Refusal};
 use super::progress::Flight;
+use super::{Machine, Tally};
 use crate::hints::Hint;
-use crate::outcome::{PostponeReason, Postponement};
+use crate::learner::{Learner, Refused as Told};
+use crate::outcome::{Ending, PostponeReason, Postponement};
 use crate::reply::Reply;
 use crate::time::{Delay, Tick};
 
@@ -16,52 +18,90 @@ pub(super) struct Refused<'a> {
     pub(super) document: DocumentKey,
     pub(super) flight: Flight,
     pub(super) reply: &'a Reply,
+    pub(super) hint: Option<Hint>,
+    /// Whether it says that too many were on the wire.
+    pub(super) names_places: bool,
 }
 
 impl Machine {
-    /// Too many per time. Where the endpoint says that there is room now, nothing is learnt from it.
-    pub(super) fn refused(&mut self, refused: Refused, hint: Option<Hint>, says_now: bool, now: Tick) {
-        // One request goes first after a limit that was not known.
-        let probe_first = !self.limiter.is_known();
-        if says_now {
-            self.limiter.withdrawn(refused.flight.ticket, now);
-        } else {
-            self.limiter.refused(refused.flight.ticket, hint.map(|hint| hint.wait), now);
+    /// Too many per time, or at one time; or it is this document that is always refused.
+    pub(super) fn refused(&mut self, refused: Refused, now: Tick) {
+        let Refused { document, flight, hint, .. } = refused;
+        self.gate.answered(flight.wave, flight.sent.at);
+        self.tally.refusals += 1;
+        let progress = &mut self.documents[document.0];
+        let is_ordinary = self.learner.is_ordinary(flight.sent);
+        progress.refused(is_ordinary, self.answered_at, now);
+        let tokens = progress.tokens;
+        if progress.refused_alone >= SUSPECT && is_ordinary && self.suspected_at < self.answered_at {
+            return self.suspect(refused, now);
         }
-        self.close_gate(refused, hint, probe_first, now);
-    }
-
-    /// Too many at one time: the next of those on the wire to end makes a place. Where there are none, strangers hold all
-    /// places, and only time helps.
-    pub(super) fn crowded(&mut self, refused: Refused, now: Tick) {
-        let Flight { ticket, wave, .. } = refused.flight;
-        self.limiter.withdrawn(ticket, now);
-        self.allowance.crowd(ticket, self.in_flight.len(), self.limiter.next_ticket());
-        if self.in_flight.is_empty() {
-            return self.close_gate(refused, None, true, now);
-        }
-        self.gate.missed(wave);
-        self.go_again(refused, Wait { floor: Delay::ZERO, jitter: Delay::ZERO, source: "max-in-flight" }, now);
-    }
-
-    /// A refusal closes the gate for all. Of one burst only the first counts as a miss; the others can hold the gate
-    /// closed for longer.
-    fn close_gate(&mut self, refused: Refused, hint: Option<Hint>, probe_first: bool, now: Tick) {
-        let wait = self.wait_after(refused.flight, hint, now);
-        if self.gate.is_news(refused.flight.wave) {
-            self.gate.refuse(now, wait.total(), probe_first);
-        } else {
-            self.gate.hold(now + wait.total());
-        }
-        self.go_again(refused, wait, now);
+        let is_explained = self.limiter.refused(flight.sent.ticket, tokens, now);
+        let fallback = hint.is_none().then_some(self.settings.fallback_wait).flatten();
+        let wait = hint.map(|hint| hint.wait);
+        let spread = self.backoff.spread(wait.or(fallback));
+        let told = Told {
+            hint: wait.or(fallback),
+            spread,
+            is_explained,
+            names_places: refused.names_places,
+            known: self.limiter.tightest(),
+            on_wire: self.in_flight.len(),
+            waiting: self.queue.len(),
+        };
+        let before = self.learner.opens_at();
+        self.learner.refused(flight.sent, told, now);
+        let opens = self.learner.opens_at();
+        let total = opens.since(now);
+        let jitter = if opens > before { spread.min(total) } else { Delay::ZERO };
+        let source = match (hint, fallback) {
+            (Some(hint), _) if total <= hint.wait + spread => hint.source,
+            (None, Some(wait)) if total <= wait + spread => "fallback-wait",
+            (None, None) if refused.names_places => "max-in-flight",
+            (None, None) => "probe",
+            _ => "back-off",
+        };
+        self.tell_refused(refused, Wait { floor: total - jitter, jitter, source });
+        self.queue_refused(document, now);
         self.give_up_if_fruitless(now);
     }
 
-    fn go_again(&mut self, refused: Refused, wait: Wait, now: Tick) {
+    /// Others are admitted and this one is not: it waits by itself, ever longer, and says nothing of a rate.
+    fn suspect(&mut self, refused: Refused, now: Tick) {
+        let Refused { document, flight, hint, .. } = refused;
+        self.suspected_at = self.answered_at;
+        self.limiter.withdrawn(flight.sent.ticket);
+        self.learner.withdrawn(flight.sent, now);
+        let (refusals, alone) = (self.documents[document.0].refusals, self.documents[document.0].refused_alone);
+        let own = Delay::from_secs(1 << refusals.min(MOST_DOUBLINGS)).min(LONGEST_SUSPENSION);
+        let hinted = hint.map_or(Delay::ZERO, |hint| hint.wait);
+        self.learner.hold(now + hinted);
+        let floor = hinted.max(own);
+        let wait = Wait { floor, jitter: Delay::ZERO, source: "back-off" };
+        self.tell_refused(refused, wait);
+        if alone >= self.no_chance() {
+            let message = format!("refused {alone} times while others were answered");
+            let until = Some(now + wait.total());
+            let postponement = Postponement { reason: PostponeReason::Patience, until, message };
+            return self.finish(document, Ending::Postponed(postponement));
+        }
+        self.rest(document, now + wait.total(), now);
+    }
+
+    /// So many refusals in a row of one document are no chance, where so many requests are refused anyhow: less than one in a
+    /// million for each.
+    const fn no_chance(&self) -> u32 {
+        let Tally { answered, refusals, .. } = self.tally;
+        match () {
+            () if 7 * refusals <= answered => REFUSED_ALONE,
+            () if 3 * refusals <= answered => 10,
+            () if refusals <= answered => 20,
+            () => 50,
+        }
+    }
+
+    fn tell_refused(&mut self, refused: Refused, wait: Wait) {
         let Refused { document, reply, .. } = refused;
-        self.tally.refusals += 1;
-        self.documents[document.0].refusals += 1;
-        self.queue_again(document, now);
         self.decided.push_back(Action::Tell(News::Refused(Refusal {
             document,
             status: reply.status,
@@ -72,11 +112,21 @@ impl Machine {
         })));
     }
 
+    /// A document that was refused goes before those that were never sent, once; then behind them, so that one that is
+    /// always refused does not hold up the others.
+    fn queue_refused(&mut self, document: DocumentKey, now: Tick) {
+        let progress = &self.documents[document.0];
+        let goes_behind = self.queue.len() > self.settings.max_in_flight as usize
+            || progress.refused_alone > 0
+            || progress.refusals >= 2;
+        self.queue_again(document, !goes_behind, now);
+    }
+
     /// Refusals without one answer for longer than patience: what waits is postponed to where the gate opens. (Where the
     /// gate alone is closed for longer, the sender postpones.)
     pub(super) fn give_up_if_fruitless(&mut self, now: Tick) {
         let since = *self.fruitless_since.get_or_insert(now);
-        let opens = self.gate.opens_at().unwrap_or(now);
+        let opens = self.gate.opens_at().unwrap_or(now).max(self.learner.opens_at()).max(now);
         if opens.since(since) <= self.settings.patience || opens.since(now) > self.settings.patience {
             return;
         }
@@ -84,31 +134,6 @@ impl Machine {
         let postponement = Postponement { reason: PostponeReason::Patience, until: Some(opens), message };
         self.postpone_queue(&postponement);
         self.ended.get_or_insert(postponement);
-    }
-
-    /// How long the gate stays closed: the endpoint's hint, but no less than our own back-off; without a hint the fixed
-    /// wait, if one is set, else until the next usual window ends, while the window is not known, else back-off.
-    fn wait_after(&mut self, flight: Flight, hint: Option<Hint>, now: Tick) -> Wait {
-        if !self.gate.is_news(flight.wave) {
-            let floor = hint.map_or(Delay::ZERO, |hint| hint.wait);
-            let is_longer = self.gate.opens_at().is_some_and(|opens| now + floor > opens);
-            let jitter = if is_longer { self.backoff.spread() } else { Delay::ZERO };
-            return Wait { floor, jitter, source: hint.map_or("back-off", |hint| hint.source) };
-        }
-        let own = self.backoff.full_jitter(self.gate.streak());
-        match (hint, self.settings.fallback_wait) {
-            (Some(hint), _) if hint.wait >= own => {
-                Wait { floor: hint.wait, jitter: self.backoff.spread(), source: hint.source }
-            }
-            (None, Some(wait)) => Wait { floor: wait.max(own), jitter: self.backoff.spread(), source: "fallback-wait" },
-            (None, None) => match self.limiter.until_probe(now) {
-                Some(wait) if wait >= own => {
-                    Wait { floor: wait.min(self.settings.cap), jitter: self.backoff.spread(), source: "probe" }
-                }
-                _ => Wait::back_off(own),
-            },
-            (Some(_), _) => Wait::back_off(own),
-        }
     }
 }
 
@@ -130,3 +155,10 @@ impl Wait {
         self.floor + self.jitter
     }
 }
+
+/// Refused so often again after others were answered, it may be the document.
+const SUSPECT: u32 = 2;
+/// Where one in eight is refused, or fewer, a document that was refused so often again is put off.
+const REFUSED_ALONE: u32 = 8;
+const MOST_DOUBLINGS: u32 = 20;
+const LONGEST_SUSPENSION: Delay = Delay::from_secs(300);

@@ -7,6 +7,7 @@ use super::action::{Action, DocumentKey, News, Trouble};
 use super::progress::{Flight, State};
 use super::refusals::{Refused, Wait};
 use crate::hints::{Hint, Hints};
+use crate::learner::Learner;
 use crate::outcome::{Answer, Ending, Failure, FailureKind, PostponeReason};
 use crate::reply::Reply;
 use crate::time::{Delay, Now, Tick};
@@ -18,20 +19,21 @@ impl Machine {
     pub fn handle_reply(&mut self, document: DocumentKey, reply: &Reply, now: Now) {
         let Some(flight) = self.land(document) else { return };
         let mut hints = Hints::read(reply, now.epoch);
-        // Zero and the past are no hints: nothing may make us faster than our own back-off. But who says "now" has no
-        // window that would have to be found.
-        let says_now = hints.wait.is_some_and(|hint| hint.wait.is_zero());
-        hints.wait = hints.wait.filter(|_| !says_now);
-        let verdict = verdict::judge(reply, hints.wait, &self.settings.about);
+        // Zero and the past are no hints: nothing may make us faster than our own back-off.
+        hints.wait = hints.wait.filter(|hint| !hint.wait.is_zero());
+        let hint = hints.wait;
+        let verdict = verdict::judge(reply, hint, &self.settings.about);
         if matches!(verdict, Verdict::Refused | Verdict::Crowded) {
             // Before its headers are read, which do not count it.
-            self.limiter.was_refused(flight.ticket, now.tick);
+            self.limiter.was_refused(flight.sent.ticket);
         }
         self.note_hints(&hints, flight, now.tick);
         match verdict {
-            Verdict::Refused => self.refused(Refused { document, flight, reply }, hints.wait, says_now, now.tick),
-            Verdict::Crowded => self.crowded(Refused { document, flight, reply }, now.tick),
-            verdict => self.settle(document, flight, verdict, hints.wait, now),
+            Verdict::Refused | Verdict::Crowded => {
+                let names_places = verdict == Verdict::Crowded;
+                self.refused(Refused { document, flight, reply, hint, names_places }, now.tick);
+            }
+            verdict => self.settle(document, flight, verdict, hint, now),
         }
     }
 
@@ -66,9 +68,9 @@ impl Machine {
             self.limiter.state(*rate, now);
         }
         for budget in &hints.budgets {
-            self.limiter.observe(budget, flight.ticket, now);
+            self.limiter.observe(budget, flight.sent.ticket, now);
         }
-        self.tell_learnt(false);
+        self.tell_stated();
     }
 
     fn settle(&mut self, document: DocumentKey, flight: Flight, verdict: Verdict, hint: Option<Hint>, now: Now) {
@@ -76,6 +78,7 @@ impl Machine {
             Verdict::Answered(answer) => self.answered(document, flight, answer, now.tick),
             Verdict::Retry(fault) => self.fault(document, flight, fault, hint, now.tick),
             Verdict::Final(failure, reach) => {
+                self.learner.withdrawn(flight.sent, now.tick);
                 self.gate.missed(flight.wave);
                 self.halt_if(reach, &failure);
                 self.fail(document, failure);
@@ -87,28 +90,40 @@ impl Machine {
 
     fn answered(&mut self, document: DocumentKey, flight: Flight, answer: Answer, now: Tick) {
         self.fruitless_since = None;
-        self.has_answers = true;
-        self.gate.answered(flight.wave);
+        self.answered_at = Some(now);
+        self.gate.answered(flight.wave, flight.sent.at);
         self.allowance.answered();
+        self.learner.admitted(flight.sent, now);
         let tokens = answer.usage.map(|usage| usage.prompt_tokens.saturating_add(usage.completion_tokens));
-        self.limiter.answered(flight.ticket, now, tokens, self.queue.len());
+        self.limiter.answered(flight.sent.ticket, now, tokens);
         self.finish(document, Ending::Answered(answer));
     }
 
-    /// A fault uses up an attempt; the last one is the document's end. An endpoint that starts up has its own allowance.
-    /// Where the endpoint was reached before and cannot be reached now, no document is to blame: that uses up patience
-    /// instead.
+    /// A fault uses up an attempt; the last one is the document's end. Where the endpoint is to blame and had answered
+    /// before, all wait, and that uses up patience instead. An endpoint that starts up has its own allowance.
     fn fault(&mut self, document: DocumentKey, flight: Flight, fault: Fault, hint: Option<Hint>, now: Tick) {
         let Fault { failure, reach, is_overload, is_cold_start } = fault;
-        let is_outage = reach == Reach::UntilProven;
-        if is_overload {
-            self.allowance.halve(flight.ticket, self.limiter.next_ticket());
+        if failure.status.is_some_and(|status| (200..300).contains(&status)) {
+            // It got through, whatever came back.
+            self.learner.admitted(flight.sent, now);
+        } else {
+            self.learner.withdrawn(flight.sent, now);
         }
+        if failure.status.is_some_and(|status| status >= 400) {
+            // It came from in front of the limit, or as an error of it; if such requests take slots, a refusal will tell.
+            self.limiter.withdrawn(flight.sent.ticket);
+        }
+        let is_half = self.gate.faulted(flight.wave, flight.sent.at);
+        if is_overload && is_half {
+            self.allowance.halve(flight.sent.ticket, self.limiter.next_ticket());
+        }
+        let is_outage = reach != Reach::Document || is_half && failure.kind == FailureKind::ServerFault;
         let allowance = COLD_START.min(self.settings.patience);
+        let has_answers = self.answered_at.is_some();
         let progress = &mut self.documents[document.0];
         if is_cold_start && now.since(*progress.cold_since.get_or_insert(now)) < allowance {
             progress.cold_starts += 1;
-        } else if !(is_outage && self.has_answers) {
+        } else if !is_outage || !has_answers && reach != Reach::Batch {
             progress.faults += 1;
         }
         let faults = progress.faults;
@@ -121,7 +136,7 @@ impl Machine {
             return self.fail(document, Failure { message, ..failure });
         }
         let wait = if is_outage {
-            self.lose(document, flight, now)
+            self.lose(document, flight, hint, now)
         } else {
             self.gate.missed(flight.wave);
             self.back_off(document, hint, now)
@@ -138,34 +153,41 @@ impl Machine {
     fn back_off(&mut self, document: DocumentKey, hint: Option<Hint>, now: Tick) -> Wait {
         let misses = self.documents[document.0].faults + self.documents[document.0].cold_starts;
         let own = Wait::back_off(self.backoff.full_jitter(misses.saturating_sub(1)));
-        let hinted = hint.map(|hint| Wait { floor: hint.wait, jitter: self.backoff.spread(), source: hint.source });
+        let hinted = hint.map(|hint| Wait { floor: hint.wait, jitter: Delay::ZERO, source: hint.source });
         let wait = hinted.filter(|hinted| hinted.total() >= own.total()).unwrap_or(own);
-        let until = now + wait.total();
-        self.documents[document.0].state = State::BackingOff { until, since: now };
-        self.backing_off.insert((until, document));
+        self.rest(document, now + wait.total(), now);
         wait
     }
 
-    /// The endpoint cannot be reached: all wait, else every document would only run into the same wall.
-    fn lose(&mut self, document: DocumentKey, flight: Flight, now: Tick) -> Wait {
-        if self.gate.is_news(flight.wave) {
-            let wait = self.backoff.full_jitter(self.gate.streak());
-            self.gate.lose(now, wait);
-        }
-        self.queue_again(document, now);
+    pub(super) fn rest(&mut self, document: DocumentKey, until: Tick, now: Tick) {
+        self.documents[document.0].state = State::BackingOff { until, since: now };
+        self.backing_off.insert((until, document));
+    }
+
+    /// The endpoint is out: all wait, else every document would only run into the same wall.
+    fn lose(&mut self, document: DocumentKey, flight: Flight, hint: Option<Hint>, now: Tick) -> Wait {
+        let own = self.backoff.full_jitter(self.gate.streak().min(OUTAGE_DOUBLINGS));
+        let own = if self.gate.is_news(flight.wave) { own } else { Delay::ZERO };
+        self.learner.interrupted();
+        self.gate.close(flight.wave, now, own.max(hint.map_or(Delay::ZERO, |hint| hint.wait)));
+        self.queue_again(document, true, now);
         Wait::back_off(self.gate.opens_at().map_or(Delay::ZERO, |opens| opens.since(now)))
     }
 
-    /// The document goes again as soon as gate and limits let it, before those that were never sent.
-    pub(super) fn queue_again(&mut self, document: DocumentKey, now: Tick) {
+    /// The document goes again as soon as gate and limits let it: before those that were never sent, or behind them.
+    pub(super) fn queue_again(&mut self, document: DocumentKey, is_next: bool, now: Tick) {
         self.documents[document.0].state = State::Queued { since: Some(now) };
-        self.queue.push_front(document);
+        if is_next {
+            self.queue.push_front(document);
+        } else {
+            self.queue.push_back(document);
+        }
     }
 
     fn halt_if(&mut self, reach: Reach, failure: &Failure) {
         let halts = match reach {
             Reach::Document => false,
-            Reach::UntilProven => !self.has_answers,
+            Reach::UntilProven => self.answered_at.is_none(),
             Reach::Batch => true,
         };
         if halts && !self.has_ended() {
@@ -177,12 +199,23 @@ impl Machine {
         }
     }
 
-    /// What refusals tell is told when the next request goes: by then those of one burst have come.
-    pub(super) fn tell_learnt(&mut self, of_refusals: bool) {
-        let news = self.limiter.take_news(of_refusals).map(|limit| Action::Tell(News::Learnt(limit)));
+    /// What the endpoint states is told at once.
+    fn tell_stated(&mut self) {
+        let news = self.limiter.take_news().map(|known| Action::Tell(News::Learnt(known.into())));
         self.decided.extend(news);
+    }
+
+    /// What refusals tell is told when the next request goes: by then those of one burst have come.
+    pub(super) fn tell_learnt(&mut self) {
+        let Some(belief) = self.learner.belief() else { return };
+        if self.told.is_none_or(|told| !told.is_near(&belief)) {
+            self.told = Some(belief);
+            self.decided.push_back(Action::Tell(News::Learnt(belief)));
+        }
     }
 }
 
 /// A backend that scales from zero says 503 for a minute or more.
 const COLD_START: Delay = Delay::from_secs(10 * 60);
+/// An outage is looked at every 8 s at least: one request is no load.
+const OUTAGE_DOUBLINGS: u32 = 3;

@@ -5,7 +5,7 @@ use alloc::format;
 use super::Machine;
 use super::action::{Action, DocumentKey, News, Pause, PauseReason};
 use super::progress::Flight;
-use crate::gate::Gate;
+use crate::learner::{Learner, Reason, Turn};
 use crate::limiter::Permit;
 use crate::outcome::{Failure, FailureKind, PostponeReason, Postponement};
 use crate::settings::Rate;
@@ -19,14 +19,20 @@ impl Machine {
             return None;
         }
         let tokens = self.documents[document.0].tokens;
-        match (self.gate.opens_at(), self.limiter.permit(now.tick, tokens)) {
-            (_, Permit::Never(rate)) => {
-                self.queue.pop_front();
-                self.fail(document, oversize(tokens, rate));
-            }
-            (None, _) => {}
-            (Some(opens), Permit::Go) if opens <= now.tick => return Some(self.send(document, tokens, now.tick)),
-            (Some(opens), permit) => self.hold(pause(&self.gate, opens, permit), now),
+        let permit = self.limiter.permit(now.tick, tokens);
+        if let Permit::Never(rate) = permit {
+            self.queue.pop_front();
+            self.fail(document, oversize(tokens, rate));
+            return None;
+        }
+        let opens = self.gate.opens_at()?;
+        match pause(opens, permit, now.tick) {
+            Some(pause) => self.hold(pause, now),
+            None => match self.learner.turn(now.tick, self.in_flight.len(), self.queue.len()) {
+                Turn::Go => return Some(self.send(document, tokens, now.tick)),
+                Turn::Wait(until, reason) => self.hold(learnt_pause(until, reason), now),
+                Turn::AfterAnswer => self.pause = None,
+            },
         }
         None
     }
@@ -36,9 +42,11 @@ impl Machine {
         if self.pause.take().is_some() {
             self.decided.push_back(Action::Tell(News::Resumed));
         }
-        self.tell_learnt(true);
+        self.tell_learnt();
         let overdue_at = now + self.settings.whole_request;
-        let flight = Flight { ticket: self.limiter.sent(now, tokens), wave: self.gate.wave(), overdue_at };
+        let ticket = self.limiter.sent(now, tokens);
+        let sent = self.learner.sent(ticket, now, self.in_flight.len());
+        let flight = Flight { sent, wave: self.gate.wave(), overdue_at };
         self.gate.pass();
         self.documents[document.0].send(flight, now);
         self.in_flight.insert((overdue_at, document));
@@ -90,15 +98,23 @@ impl Machine {
     }
 }
 
-/// The later of gate and limit.
-fn pause(gate: &Gate, opens: Tick, permit: Permit) -> Pause {
-    let closed = if gate.is_refused() { PauseReason::Refused } else { PauseReason::BackOff };
-    match permit {
+/// The later of gate and limit, if it is not over.
+fn pause(opens: Tick, permit: Permit, now: Tick) -> Option<Pause> {
+    let closed = Pause { until: opens, reason: PauseReason::BackOff, limit: None };
+    let pause = match permit {
         Permit::Wait(until, Some(rate)) if until > opens => {
             Pause { until, reason: PauseReason::Limit, limit: Some(rate) }
         }
         Permit::Wait(until, None) if until > opens => Pause { until, reason: PauseReason::Pace, limit: None },
-        _ => Pause { until: opens, reason: closed, limit: None },
+        _ => closed,
+    };
+    (pause.until > now).then_some(pause)
+}
+
+const fn learnt_pause(until: Tick, reason: Reason) -> Pause {
+    match reason {
+        Reason::Refused | Reason::Feeling => Pause { until, reason: PauseReason::Refused, limit: None },
+        Reason::Limit(rate) => Pause { until, reason: PauseReason::Limit, limit: Some(rate) },
     }
 }
 

@@ -1,0 +1,56 @@
+//! The gate of the learner: closed by a refusal, opened by one request that goes first and is admitted.
+
+use crate::learner::Ticket;
+use crate::time::{Delay, Tick};
+
+/// Closed by a refusal, opened by one request that is admitted.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    pub(super) opens_at: Tick,
+    pub(super) is_closed: bool,
+    pub(super) wave: u32,
+    /// Waves in a row without an admission.
+    pub(super) streak: u32,
+    pub(super) probe: Option<Probe>,
+    /// The first request that went since the latest wave was refused.
+    pub(super) first_of_wave: Option<(Ticket, Tick)>,
+    /// When the latest request went that was refused: the window is longer than up to then.
+    pub(super) refused_sent_at: Tick,
+    /// When the latest wave was refused.
+    pub(super) refused_at: Tick,
+    pub(super) last_hint: Option<Delay>,
+    /// No hint lets anyone go before that.
+    pub(super) floor: Tick,
+    /// When the wait ends that the latest wave was told, without any spread.
+    pub(super) hint_ends: Option<Tick>,
+    /// How often the hint has to be doubled.
+    pub(super) doublings: u32,
+}
+
+/// The one request that goes first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    pub(super) ticket: Ticket,
+    pub(super) at: Tick,
+    /// It went because an answer had come back, not because the time was over.
+    pub(super) by_answer: bool,
+}
+
+impl Gate {
+    /// The first refusal of a wave. Where another of that wave was not refused for so long that it was admitted, the waves
+    /// are not in a row, however long answers take.
+    pub(super) fn refused(&mut self, ticket: Ticket, silence: Delay, now: Tick) {
+        let was_admitted = |(first, at): (Ticket, Tick)| first != ticket && at + silence <= now;
+        if self.first_of_wave.take().is_some_and(was_admitted) {
+            self.streak = 0;
+        }
+        self.wave = self.wave.wrapping_add(1);
+        self.streak = self.streak.saturating_add(1);
+        self.refused_at = now;
+    }
+
+    /// Nobody passes before that; nothing makes it earlier.
+    pub(super) fn hold(&mut self, until: Tick) {
+        self.opens_at = self.opens_at.max(until);
+    }
+}
