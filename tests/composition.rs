@@ -36,7 +36,7 @@ fn member<'a>(record: &'a mut Val, field: &str) -> &'a mut Val {
 async fn stock_wasmtime_runs_it() {
     let (listening, server) = listening().await;
     let (mut store, instance) = stock::instance(COMPONENT).await.unwrap();
-    let analyzer = instance.get_export_index(&mut store, None, "becalm:batch/analyzer@0.1.0").unwrap();
+    let analyzer = instance.get_export_index(&mut store, None, "becalm:batch/analyzer@0.2.0").unwrap();
     let mut function = |name| {
         let index = instance.get_export_index(&mut store, Some(&analyzer), name).unwrap();
         instance.get_func(&mut store, index).unwrap()

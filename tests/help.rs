@@ -105,7 +105,7 @@ async fn the_defaults_in_the_help_are_those_of_the_component() {
         let (_, said) = after.split_once("[default: ").unwrap();
         assert!(said.starts_with(&format!("{default}]")), "{flag}: {default}, but {}", &said[..40]);
     }
-    assert!(retry.fallback_wait.is_none() && help.contains("[default: back-off]"));
+    assert!(retry.fallback_wait.is_none() && help.contains("[default: one request looks, soon and then ever later]"));
 }
 
 /// Flag, environment, file, becalm's own: the first that says something holds.

@@ -53,6 +53,9 @@ impl Desk {
     }
 }
 
+/// More than the server allows, so that something is refused: what it states would be kept to.
+const TOO_MUCH: &str = "100/2s";
+
 async fn becalm(folder: &Path, arguments: &[&str]) -> Ended {
     process::becalm(folder, arguments, "").await
 }
@@ -65,7 +68,7 @@ fn count(events: &[Value], name: &str) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_is_shown_with_its_headers_where_that_is_wanted() {
     let desk = Desk::new().await;
-    let ended = desk.run(&["-v", "-o", "out.jsonl"]).await;
+    let ended = desk.run(&["-v", "-o", "out.jsonl", "--limit", TOO_MUCH]).await;
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stderr.contains("refused doc-"), "{}", ended.stderr);
     assert!(ended.stderr.contains("\n  retry-after: 2\n"), "{}", ended.stderr);
@@ -84,7 +87,7 @@ async fn a_refusal_is_shown_with_its_headers_where_that_is_wanted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn steps_are_traced_where_that_is_wanted() {
     let desk = Desk::new().await;
-    let ended = desk.run(&["-vv", "-o", "out.jsonl"]).await;
+    let ended = desk.run(&["-vv", "-o", "out.jsonl", "--limit", TOO_MUCH]).await;
     for part in ["the component is there", "the input is read", "the journal is open", "answered status=429"] {
         assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
     }
@@ -93,7 +96,7 @@ async fn steps_are_traced_where_that_is_wanted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_event_log_has_every_request_and_a_second_run_goes_on_in_it() {
     let desk = Desk::new().await;
-    let ended = desk.run(&["-o", "out.jsonl", "--events", "events.jsonl", "--json"]).await;
+    let ended = desk.run(&["-o", "out.jsonl", "--events", "events.jsonl", "--json", "--limit", TOO_MUCH]).await;
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let events = desk.events();
     let stats = desk.server.stats();

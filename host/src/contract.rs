@@ -12,9 +12,9 @@ wasmtime::component::bindgen!({
 });
 
 pub use self::exports::becalm::batch::analyzer::{
-    Answer, Chat, Document, Endpoint, Event, Failure, FailureKind, Fault, Happening, Header, IgnoredHint, Input, Limit,
-    LimitSource, Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal, Report, Retry, Sent,
-    Settings, SettingsError, Status, SubmitError, Timeouts, Unit, Usage, Verdict,
+    Admits, Answer, Chat, Document, Endpoint, Event, Failure, FailureKind, Fault, Happening, Header, IgnoredHint,
+    Input, Limit, LimitSource, Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal,
+    Report, Retry, Sent, Settings, SettingsError, Status, SubmitError, Timeouts, Unit, Usage, Verdict,
 };
 
 /// In words: the text of an answer, else why there is none.
@@ -24,6 +24,24 @@ impl fmt::Display for Verdict {
             Self::Answered(answer) => formatter.write_str(answer.text.as_deref().unwrap_or_default()),
             Self::Failed(failure) => write!(formatter, "failed: {}", failure.message),
             Self::Postponed(postponement) => write!(formatter, "postponed: {}", postponement.message),
+        }
+    }
+}
+
+impl Admits {
+    /// So much per window, if it is that.
+    pub const fn rate(&self) -> Option<Rate> {
+        match self {
+            Self::Rate(rate) => Some(*rate),
+            Self::InFlight(_) => None,
+        }
+    }
+
+    /// So many requests at one time, if it is that.
+    pub const fn in_flight(&self) -> Option<u32> {
+        match self {
+            Self::Rate(_) => None,
+            Self::InFlight(requests) => Some(*requests),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A session as a stream: documents go in as there is room for them, events come out, and nothing piles up in between.
 
+use std::collections::HashMap;
 use std::pin::Pin;
 use std::time::Duration;
 use std::vec;
@@ -14,8 +15,8 @@ use crate::session::Session;
 impl Session {
     /// All that happens to these documents, oldest first, until each has its outcome.
     ///
-    /// Documents are taken from their stream when there is room for them, twice as many as may be in flight; how slowly they
-    /// come does not hold up those that are there. They are no longer taken after a `halted` event, or after one was put off
+    /// Documents are taken from their stream when there is room for them, twice as many as may be in flight or 128, unless
+    /// those that wait have 64 MiB; how slowly they come does not hold up those that are there. They are no longer taken after a `halted` event, or after one was put off
     /// because its wait is beyond patience. While nobody asks for the next event, nothing more is sent. Dropping the stream
     /// aborts what is on the wire.
     ///
@@ -26,7 +27,8 @@ impl Session {
     where
         Documents: Stream<Item = Document> + Send,
     {
-        let flow = Flow { session: self, documents: Some(Box::pin(documents)), events: vec![].into_iter() };
+        let (waiting, events) = (Waiting::default(), vec![].into_iter());
+        let flow = Flow { session: self, documents: Some(Box::pin(documents)), waiting, events };
         try_unfold(flow, |mut flow| async move { Ok(flow.next().await?.map(|event| (event, flow))) })
     }
 }
@@ -35,7 +37,28 @@ struct Flow<Documents> {
     session: Session,
     /// Until they end, or no more are taken.
     documents: Option<Pin<Box<Documents>>>,
+    waiting: Waiting,
     events: vec::IntoIter<Event>,
+}
+
+/// What is submitted and has no outcome yet, with its size.
+#[derive(Default)]
+struct Waiting {
+    sizes: HashMap<String, usize>,
+    bytes: usize,
+}
+
+impl Waiting {
+    fn submitted(&mut self, document: &Document) {
+        let bytes = document.content().len();
+        self.bytes += bytes;
+        self.bytes -= self.sizes.insert(document.id.clone(), bytes).unwrap_or(0);
+    }
+
+    fn hear(&mut self, event: &Event) {
+        let Happening::Outcome(outcome) = &event.what else { return };
+        self.bytes -= self.sizes.remove(&outcome.id).unwrap_or(0);
+    }
 }
 
 impl<Documents: Stream<Item = Document> + Send> Flow<Documents> {
@@ -46,7 +69,8 @@ impl<Documents: Stream<Item = Document> + Send> Flow<Documents> {
             }
             let status = self.session.status().await?;
             let is_idle = status.queued == 0 && status.in_flight == 0;
-            let room = (2 * self.session.max_in_flight()).saturating_sub(status.queued);
+            let ahead = (2 * self.session.max_in_flight()).max(LEAST_AHEAD);
+            let room = ahead.saturating_sub(status.queued);
             let documents = self.take(room as usize, is_idle).await;
             let is_over = is_idle && documents.is_empty();
             self.submit(documents).await?;
@@ -54,6 +78,7 @@ impl<Documents: Stream<Item = Document> + Send> Flow<Documents> {
             if is_over && events.is_empty() && self.documents.is_none() {
                 return Ok(None);
             }
+            events.iter().for_each(|event| self.waiting.hear(event));
             events.iter().filter(|event| ends_feeding(event)).for_each(|_| self.documents = None);
             self.events = events.into_iter();
         }
@@ -62,7 +87,10 @@ impl<Documents: Stream<Item = Document> + Send> Flow<Documents> {
     /// The documents that are there; where there is nothing else to do, it waits for one.
     async fn take(&mut self, room: usize, is_idle: bool) -> Vec<Document> {
         let mut taken = vec![];
-        while let Some(documents) = self.documents.as_mut().filter(|_| taken.len() < room) {
+        while let Some(documents) = self.documents.as_mut()
+            && taken.len() < room
+            && self.waiting.bytes < MOST_BYTES
+        {
             let next = match is_idle && taken.is_empty() {
                 true => documents.next().await,
                 false => match documents.next().now_or_never() {
@@ -71,7 +99,10 @@ impl<Documents: Stream<Item = Document> + Send> Flow<Documents> {
                 },
             };
             match next {
-                Some(document) => taken.push(document),
+                Some(document) => {
+                    self.waiting.submitted(&document);
+                    taken.push(document);
+                }
                 None => self.documents = None,
             }
         }
@@ -103,6 +134,10 @@ fn ends_feeding(event: &Event) -> bool {
 
 /// How long a document waits to be taken while others are on the wire.
 const MOMENT: Duration = Duration::from_millis(50);
+/// From 64 documents that wait the policy sees that there is more to come; so many do still when others have gone out.
+const LEAST_AHEAD: u32 = 128;
+/// The sandbox has 2 GiB, and holds a document up to four times.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -168,7 +203,22 @@ mod tests {
         events.next().await.unwrap().unwrap();
         tokio::time::sleep(Duration::from_secs(3_600)).await;
         assert!(server.stats().sent <= 8, "{} were sent", server.stats().sent);
-        assert!(taken.load(std::sync::atomic::Ordering::Relaxed) <= 16);
+        assert!(taken.load(std::sync::atomic::Ordering::Relaxed) <= 128 + 8);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_large_documents_fewer_wait() {
+        let (session, _) = session(Model { limiter: Kind::None, ..Model::default() }).await;
+        let mut taken = 0;
+        let text = "x".repeat(8 * 1024 * 1024);
+        let large = stream::iter(0..1_000).map(|n| {
+            taken += 1;
+            Document::text(n.to_string(), text.clone())
+        });
+        let mut events = Box::pin(session.analyze(large));
+        events.next().await.unwrap().unwrap();
+        drop(events);
+        assert!((8..=16).contains(&taken), "{taken}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -27,9 +27,9 @@
 
 mod contract;
 pub use contract::{
-    Answer, Chat, Document, Endpoint, Event, Failure, FailureKind, Fault, Happening, Header, IgnoredHint, Input, Limit,
-    LimitSource, Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal, Report, Retry, Sent,
-    Settings, SettingsError, Status, SubmitError, Timeouts, Unit, Usage, Verdict,
+    Admits, Answer, Chat, Document, Endpoint, Event, Failure, FailureKind, Fault, Happening, Header, IgnoredHint,
+    Input, Limit, LimitSource, Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal,
+    Report, Retry, Sent, Settings, SettingsError, Status, SubmitError, Timeouts, Unit, Usage, Verdict,
 };
 
 mod error;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::{Access, Document, Event, Happening, Rate, Settings, Unit, Verdict};
+use becalm::{Access, Admits, Document, Event, Happening, Limit, Rate, Settings, Unit, Verdict};
 
 use super::endpoint::Endpoint;
 use super::scenario::{Line, Scenario, Told, name};
@@ -19,7 +19,7 @@ pub(crate) async fn play(scenario: &Scenario) -> Vec<Line> {
     let mut lines = vec![];
     while !session.is_done().await.unwrap() {
         let events = session.next(Duration::from_secs(100_000)).await.unwrap();
-        lines.extend(events.into_iter().filter_map(line));
+        lines.extend(events.into_iter().filter_map(|event| line(event, EPOCH * 1_000)));
     }
     lines
 }
@@ -50,7 +50,8 @@ async fn settings(told: &Told) -> Settings {
     settings
 }
 
-fn line(event: Event) -> Option<Line> {
+/// What a timeline says of this event, if anything; it begins at that instant.
+pub(crate) fn line(event: Event, epoch_ms: u64) -> Option<Line> {
     let (what, detail) = match event.what {
         Happening::Sent(sent) => {
             (format!("sent {}", sent.id), format!("attempt {}, {} in flight", sent.attempt, sent.in_flight))
@@ -64,9 +65,12 @@ fn line(event: Event) -> Option<Line> {
             (format!("faulted {} by {}", fault.id, fault.source), detail)
         }
         Happening::HintIgnored(hint) => (format!("ignored {}", hint.name), hint.value),
-        Happening::Learnt(limit) => {
-            let Rate { unit, amount, window } = limit.rate;
-            (format!("learnt {amount} {} per {window} ms from {}", name(unit), name(limit.source)), String::new())
+        Happening::Learnt(Limit { admits, source, cycles }) => {
+            let admits = match admits {
+                Admits::Rate(Rate { unit, amount, window }) => format!("{amount} {} per {window} ms", name(unit)),
+                Admits::InFlight(requests) => format!("{requests} in flight"),
+            };
+            (format!("learnt {admits} from {}", name(source)), format!("{cycles} cycles"))
         }
         Happening::Halted(failure) => (format!("halted {}", name(failure.kind)), failure.message),
         Happening::Outcome(outcome) => {
@@ -80,7 +84,7 @@ fn line(event: Event) -> Option<Line> {
                     (format!("failed {}", name(failure.kind)), format!("{} {:?}", failure.message, failure.status))
                 }
                 Verdict::Postponed(postponement) => {
-                    let until = postponement.until.map(|until| until - EPOCH * 1_000);
+                    let until = postponement.until.map(|until| until - epoch_ms);
                     (format!("postponed {}", name(postponement.reason)), format!("{} {until:?}", postponement.message))
                 }
             };
@@ -89,5 +93,5 @@ fn line(event: Event) -> Option<Line> {
         }
         Happening::Paused(_) | Happening::Resumed => return None,
     };
-    Some(Line { at_ms: event.at - EPOCH * 1_000, what, detail })
+    Some(Line { at_ms: event.at - epoch_ms, what, detail })
 }

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use becalm_policy::{
-    About, Action, Delay, DocumentKey, Ending, Epoch, Machine, News, Now, Outcome, Rate, Reply, Settings, Tick,
-    TransportError, Trouble, Unit,
+    About, Action, Admits, Delay, DocumentKey, Ending, Epoch, Limit, Machine, News, Now, Outcome, Rate, Reply,
+    Settings, Tick, TransportError, Trouble, Unit,
 };
 use bytes::Bytes;
 use http::Request;
@@ -55,16 +55,17 @@ impl Run {
 
     /// One action. Says whether there is more to do.
     async fn step(&mut self) -> bool {
-        match self.machine.next_action(self.now()) {
-            Action::Send { document, attempt, in_flight } => {
-                let (id, body) = &self.documents[&document];
-                let (what, body) = (format!("sent {id}"), body.clone());
-                self.note(what, format!("attempt {attempt}, {in_flight} in flight"));
+        let now = self.now();
+        let action = self.machine.next_action(now);
+        self.lines.extend(line(now.tick, &action, |document| self.documents[&document].0));
+        match action {
+            Action::Send { document, .. } => {
+                let body = self.documents[&document].1.clone();
                 self.trying.insert(document, Box::pin(attempted(self.endpoint.clone(), self.url.clone(), body)));
             }
             Action::Abort { document } => drop(self.trying.remove(&document)),
-            Action::Finish { document, outcome } => self.finish(document, &outcome),
-            Action::Tell(news) => self.tell(news),
+            Action::Finish { document, .. } => drop(self.documents.remove(&document)),
+            Action::Tell(_) => {}
             Action::Wait(until) => self.wait(until).await,
             Action::Idle => return false,
         }
@@ -101,52 +102,63 @@ impl Run {
             }
         }
     }
+}
 
-    fn finish(&mut self, document: DocumentKey, outcome: &Outcome) {
-        let (id, _) = self.documents.remove(&document).unwrap();
-        let tries = format!("{} {} {}", outcome.attempts, outcome.refusals, outcome.waited.as_ms());
-        let (what, detail) = match &outcome.ending {
-            Ending::Answered(answer) => (
-                format!("answered {id}"),
-                format!("{:?} {:?} {:?} {:?}", answer.text, answer.note, answer.finish_reason, answer.request_id),
-            ),
-            Ending::Failed(failure) => {
-                (format!("failed {id} {}", name(failure.kind)), format!("{} {:?}", failure.message, failure.status))
-            }
-            Ending::Postponed(postponement) => {
-                let until = postponement.until.map(Tick::as_ms);
-                (format!("postponed {id} {}", name(postponement.reason)), format!("{} {until:?}", postponement.message))
-            }
-        };
-        self.note(what, format!("{detail} {tries}"));
-    }
+/// What a timeline says of this action, if anything; documents have numbers there.
+pub(crate) fn line(at: Tick, action: &Action, number: impl Fn(DocumentKey) -> usize) -> Option<Line> {
+    let (what, detail) = match action {
+        Action::Send { document, attempt, in_flight } => {
+            (format!("sent {}", number(*document)), format!("attempt {attempt}, {in_flight} in flight"))
+        }
+        Action::Finish { document, outcome } => ended(number(*document), outcome),
+        Action::Tell(news) => told(news, number)?,
+        Action::Abort { .. } | Action::Wait(_) | Action::Idle => return None,
+    };
+    Some(Line { at_ms: at.as_ms(), what, detail })
+}
 
-    fn tell(&mut self, news: News) {
-        let (what, detail) = match news {
-            News::Refused(refused) => {
-                let detail = format!("{} {} {}", refused.status, refused.wait.as_ms(), refused.jitter.as_ms());
-                (format!("refused {} by {}", self.documents[&refused.document].0, refused.source), detail)
-            }
-            News::Faulted(trouble) => {
-                let Trouble { failure, wait, jitter, source, .. } = &trouble;
-                let detail = format!("{} {:?} {} {}", failure.message, failure.status, wait.as_ms(), jitter.as_ms());
-                (format!("faulted {} by {source}", self.documents[&trouble.document].0), detail)
-            }
-            News::HintIgnored(hint) => (format!("ignored {}", hint.name), hint.value),
-            News::Learnt(limit) => {
-                let Rate { unit, amount, window } = limit.rate;
-                let (unit, window, source) = (name(unit), window.as_ms(), name(limit.source));
-                (format!("learnt {amount} {unit} per {window} ms from {source}"), String::new())
-            }
-            News::Halted(failure) => (format!("halted {}", name(failure.kind)), failure.message),
-            News::Paused(_) | News::Resumed => return,
-        };
-        self.note(what, detail);
-    }
+fn ended(id: usize, outcome: &Outcome) -> (String, String) {
+    let tries = format!("{} {} {}", outcome.attempts, outcome.refusals, outcome.waited.as_ms());
+    let (what, detail) = match &outcome.ending {
+        Ending::Answered(answer) => (
+            format!("answered {id}"),
+            format!("{:?} {:?} {:?} {:?}", answer.text, answer.note, answer.finish_reason, answer.request_id),
+        ),
+        Ending::Failed(failure) => {
+            (format!("failed {id} {}", name(failure.kind)), format!("{} {:?}", failure.message, failure.status))
+        }
+        Ending::Postponed(postponement) => {
+            let until = postponement.until.map(Tick::as_ms);
+            (format!("postponed {id} {}", name(postponement.reason)), format!("{} {until:?}", postponement.message))
+        }
+    };
+    (what, format!("{detail} {tries}"))
+}
 
-    fn note(&mut self, what: String, detail: String) {
-        self.lines.push(Line { at_ms: self.now().tick.as_ms(), what, detail });
-    }
+fn told(news: &News, number: impl Fn(DocumentKey) -> usize) -> Option<(String, String)> {
+    Some(match news {
+        News::Refused(refused) => {
+            let detail = format!("{} {} {}", refused.status, refused.wait.as_ms(), refused.jitter.as_ms());
+            (format!("refused {} by {}", number(refused.document), refused.source), detail)
+        }
+        News::Faulted(trouble) => {
+            let Trouble { failure, wait, jitter, source, .. } = trouble;
+            let detail = format!("{} {:?} {} {}", failure.message, failure.status, wait.as_ms(), jitter.as_ms());
+            (format!("faulted {} by {source}", number(trouble.document)), detail)
+        }
+        News::HintIgnored(hint) => (format!("ignored {}", hint.name), hint.value.clone()),
+        News::Learnt(Limit { admits, source, cycles }) => {
+            let admits = match admits {
+                Admits::Rate(Rate { unit, amount, window }) => {
+                    format!("{amount} {} per {} ms", name(unit), window.as_ms())
+                }
+                Admits::InFlight(requests) => format!("{requests} in flight"),
+            };
+            (format!("learnt {admits} from {}", name(source)), format!("{cycles} cycles"))
+        }
+        News::Halted(failure) => (format!("halted {}", name(failure.kind)), failure.message.clone()),
+        News::Paused(_) | News::Resumed => return None,
+    })
 }
 
 async fn attempted(endpoint: Endpoint, url: String, body: String) -> Result<Reply, TransportError> {

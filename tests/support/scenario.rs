@@ -204,6 +204,19 @@ pub(crate) fn families() -> Vec<String> {
     names
 }
 
+/// Makes this the timeline that a scenario expects; all else in its file stays as it is, byte for byte.
+pub(crate) fn expect(family: &str, id: &str, timeline: &[String]) {
+    let path = folder().join(family).with_extension("toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let is_whole = "a scenario has an id, and a timeline after it";
+    let (before, rest) = text.split_once(&format!("\nid = {id:?}\n")).expect(is_whole);
+    let (head, rest) = rest.split_once("\ntimeline = [\n").expect(is_whole);
+    assert!(!head.contains("\n[["), "{is_whole}: {id}");
+    let (_, rest) = rest.split_once("\n]\n").expect(is_whole);
+    let lines = timeline.iter().map(|line| format!("    {line:?},\n")).collect::<String>();
+    std::fs::write(&path, format!("{before}\nid = {id:?}\n{head}\ntimeline = [\n{lines}]\n{rest}")).unwrap();
+}
+
 fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/scenarios"))
 }

@@ -4,7 +4,7 @@ use becalm_policy as policy;
 use policy::{Delay, Now, Tick};
 
 use crate::exports::becalm::batch::analyzer::{
-    Answer, Failure, FailureKind, Fault, Header, IgnoredHint, Limit, LimitSource, Outcome, Pause, PauseReason,
+    Admits, Answer, Failure, FailureKind, Fault, Header, IgnoredHint, Limit, LimitSource, Outcome, Pause, PauseReason,
     PostponeReason, Postponement, Rate, Refusal, Unit, Usage, Verdict,
 };
 
@@ -80,12 +80,16 @@ pub(crate) fn pause(pause: policy::Pause, now: Now) -> Pause {
 }
 
 pub(crate) fn limit(limit: policy::Limit) -> Limit {
+    let admits = match limit.admits {
+        policy::Admits::Rate(rate) => Admits::Rate(self::rate(rate)),
+        policy::Admits::InFlight(requests) => Admits::InFlight(requests),
+    };
     let source = match limit.source {
         policy::LimitSource::Settings => LimitSource::Settings,
         policy::LimitSource::Headers => LimitSource::Headers,
         policy::LimitSource::Refusals => LimitSource::Refusals,
     };
-    Limit { rate: rate(limit.rate), source }
+    Limit { admits, source, cycles: limit.cycles }
 }
 
 fn rate(rate: policy::Rate) -> Rate {

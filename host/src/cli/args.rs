@@ -76,7 +76,7 @@ pub(crate) struct Batch {
     /// Least time between two requests [default: 0]
     #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Limits")]
     pace: Option<Duration>,
-    /// Spread on top of a wait that the endpoint asked for [default: 2s]
+    /// Spread on top of a wait that the endpoint asked for, at most a quarter of it [default: 2s]
     #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Retries")]
     jitter: Option<Duration>,
     /// Tries of one document that may fail, the first included; refusals do not count [default: 5]
@@ -85,7 +85,7 @@ pub(crate) struct Batch {
     /// Longest wait for the next request; what would wait longer is postponed [default: 1h]
     #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Retries")]
     patience: Option<Duration>,
-    /// Fixed wait after a refusal without a hint [default: back-off]
+    /// Wait after a refusal without a hint [default: one request looks, soon and then ever later]
     #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Retries")]
     fallback_wait: Option<Duration>,
     /// Seed of jitter and back-off, for repeatable runs

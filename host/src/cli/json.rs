@@ -1,6 +1,8 @@
 //! The same for machines: an event per line, and the figures at the end.
 
-use becalm::{Event, Failure, Happening, Header, LimitSource, PauseReason, Rate, Settings, Unit, Verdict};
+use becalm::{
+    Admits, Event, Failure, Happening, Header, Limit, LimitSource, PauseReason, Rate, Settings, Unit, Verdict,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -58,7 +60,7 @@ pub(crate) fn summary(summary: &Summary) -> Value {
         "elapsed_ms": milliseconds(summary.elapsed),
         "bound_ms": milliseconds(summary.bound),
         "efficiency": efficiency(summary.bound, summary.elapsed),
-        "limits": summary.limits.iter().map(|limit| self::limit(&limit.rate, limit.source)).collect::<Vec<_>>(),
+        "limits": summary.limits.iter().map(limit).collect::<Vec<_>>(),
         "tokens_in": spent.input as u64,
         "tokens_out": spent.output as u64,
         "cost": summary.spending.cost(),
@@ -106,7 +108,7 @@ fn happening(what: &Happening) -> (&'static str, Value) {
             )
         }
         Happening::Resumed => ("resumed", json!({})),
-        Happening::Learnt(learnt) => ("learnt", limit(&learnt.rate, learnt.source)),
+        Happening::Learnt(learnt) => ("learnt", limit(learnt)),
         Happening::HintIgnored(ignored) => ("hint-ignored", json!({"name": ignored.name, "value": ignored.value})),
         Happening::Refused(refusal) => (
             "refused",
@@ -139,18 +141,27 @@ fn failure(failure: &Failure) -> Value {
     json!({"message": failure.message, "status": failure.status})
 }
 
-fn limit(rate: &Rate, source: LimitSource) -> Value {
-    let source = match source {
+fn limit(limit: &Limit) -> Value {
+    let source = match limit.source {
         LimitSource::Settings => "settings",
         LimitSource::Headers => "headers",
         LimitSource::Refusals => "refusals",
     };
-    let mut value = self::rate(rate);
+    let mut value = admits(&limit.admits);
     value["source"] = json!(source);
+    value["cycles"] = json!(limit.cycles);
     value
 }
 
-/// A limit as JSON.
+/// What an endpoint admits, as JSON.
+pub(crate) fn admits(admits: &Admits) -> Value {
+    match admits {
+        Admits::Rate(rate) => self::rate(rate),
+        Admits::InFlight(requests) => json!({"in_flight": requests}),
+    }
+}
+
+/// A limit of so much per window as JSON.
 pub(crate) fn rate(rate: &Rate) -> Value {
     let unit = match rate.unit {
         Unit::Requests => "requests",

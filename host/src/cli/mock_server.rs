@@ -68,6 +68,7 @@ pub(crate) async fn serve(args: &Args) -> Result<Exit> {
     let model = Model {
         limiter: args.limiter,
         hint: args.hint,
+        hint_always: None,
         requests: args.requests,
         window: args.window,
         subwindow: args.subwindow,

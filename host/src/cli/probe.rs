@@ -14,7 +14,7 @@ use super::once::{Once, Seen};
 use super::route;
 use super::sandbox::sandbox;
 use super::say::data;
-use super::values::{in_words, limit_value, milliseconds, rate_in_words};
+use super::values::{admits_in_words, flag, in_words, milliseconds};
 
 /// Send one request, and say what the answer means.
 #[derive(Debug, clap::Args)]
@@ -127,7 +127,7 @@ impl Found {
             "verdict": self.verdict(),
             "wait_ms": hint.map(|(wait, _)| wait),
             "source": hint.map(|(_, source)| source),
-            "limits": self.limits.iter().map(|limit| json::rate(&limit.rate)).collect::<Vec<_>>(),
+            "limits": self.limits.iter().map(|limit| json::admits(&limit.admits)).collect::<Vec<_>>(),
             "message": self.message(),
             "taken_ms": self.seen.as_ref().map(|seen| milliseconds(seen.taken)),
         })
@@ -151,9 +151,9 @@ impl Found {
         if let Some((wait, source)) = self.hint() {
             lines.push(format!("wait     {}, from {source}", in_words(Duration::from_millis(wait))));
         }
-        for Limit { rate, source } in &self.limits {
+        for Limit { admits, source, .. } in &self.limits {
             let source = if *source == LimitSource::Headers { "stated by the endpoint" } else { "guessed" };
-            lines.push(format!("limit    {}, {source}: --limit {}", rate_in_words(rate), limit_value(rate)));
+            lines.push(format!("limit    {}, {source}: {}", admits_in_words(admits), flag(admits)));
         }
         if self.limits.is_empty() {
             lines.push(format!("limit    {}; a run learns it, or set it with --limit", self.why_no_limit()));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use becalm::outcomes::bound;
-use becalm::{Access, Metered, Pool};
+use becalm::{Access, Admits, Metered, Pool};
 
 use super::args;
 use super::batch::Batch;
@@ -72,8 +72,10 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
     let stopped = driven.map_err(BrokenOff)?;
 
     let limits = session.status().await?.limits;
-    let rates = limits.iter().map(|limit| limit.rate).collect::<Vec<_>>();
-    let bound = bound(batch.figures.answered, &rates, settings.limits.max_in_flight, sender.latency());
+    let admits = || limits.iter().map(|limit| &limit.admits);
+    let rates = admits().filter_map(Admits::rate).collect::<Vec<_>>();
+    let in_flight = admits().filter_map(Admits::in_flight).chain([settings.limits.max_in_flight]).min();
+    let bound = bound(batch.figures.answered, &rates, in_flight.unwrap_or(1), sender.latency());
     Ok(batch.end(started.elapsed(), bound, &limits, stopped))
 }
 

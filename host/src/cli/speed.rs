@@ -36,7 +36,8 @@ impl Speed {
     /// How long so many more will take of which none can go before `wait` is over: as the limits let them, else at this
     /// rate.
     pub(crate) fn left(&self, count: u64, limits: &[Limit], wait: Duration) -> Option<Duration> {
-        let of_limits = limits.iter().map(|limit| limit.rate).filter(|rate| rate.unit == Unit::Requests);
+        let of_limits =
+            limits.iter().filter_map(|limit| limit.admits.rate()).filter(|rate| rate.unit == Unit::Requests);
         let windows = |amount: u64| count.saturating_sub(1) / amount.max(1);
         let limited = of_limits.map(|rate| Duration::from_millis(rate.window * windows(rate.amount))).max();
         // Where a limit is known, the rate of the last minutes may be that of a burst; where the endpoint is slower than its
@@ -54,7 +55,7 @@ const SPAN: Duration = Duration::from_secs(120);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use becalm::{LimitSource, Rate};
+    use becalm::{Admits, LimitSource, Rate};
 
     #[test]
     fn the_rate_is_of_the_last_minutes_and_the_rest_is_reckoned_from_it() {
@@ -70,7 +71,7 @@ mod tests {
         assert!(speed.0.len() < 130);
         speed.note(at(301), 130);
         let rate = Rate { unit: Unit::Requests, amount: 3_500, window: 60_000 };
-        let limits = [Limit { rate, source: LimitSource::Settings }];
+        let limits = [Limit { admits: Admits::Rate(rate), source: LimitSource::Settings, cycles: 0 }];
         let left = speed.left(6_000, &limits, Duration::ZERO).unwrap();
         assert!(left > Duration::from_secs(60_000), "it is slower than its limit: {left:?}");
     }
@@ -78,7 +79,7 @@ mod tests {
     #[test]
     fn a_limit_that_is_known_says_more_than_the_rate() {
         let rate = Rate { unit: Unit::Requests, amount: 10, window: 60_000 };
-        let limits = [Limit { rate, source: LimitSource::Headers }];
+        let limits = [Limit { admits: Admits::Rate(rate), source: LimitSource::Headers, cycles: 0 }];
         let left = |count, wait| Speed::default().left(count, &limits, Duration::from_secs(wait));
         assert_eq!(left(50, 0), Some(Duration::from_secs(240)), "ten go at once");
         assert_eq!(left(40, 50), Some(Duration::from_secs(230)));

@@ -7,7 +7,7 @@ use becalm::{Limit, LimitSource, Rate, Unit};
 
 use super::args::Earlier;
 use super::stop::Reason;
-use super::values::{count_in_words, in_words, limit_value, local_time, money, rate_in_words};
+use super::values::{admits_in_words, count_in_words, flag, in_words, local_time, money};
 
 /// A run that is over.
 pub(crate) struct Summary<'a> {
@@ -32,11 +32,11 @@ impl Summary<'_> {
         let mut lines = vec![self.counts()];
         // Of a batch that was broken off the bound says nothing.
         if self.figures.answered > 0 && self.unfinished() == 0 {
-            lines.push(time(self.elapsed, self.bound, self.limits.iter().map(|limit| limit.rate)));
+            lines.push(time(self.elapsed, self.bound, self.limits.iter().filter_map(|limit| limit.admits.rate())));
         }
         lines.extend(self.refusals());
         lines.extend(tokens(self.spending));
-        lines.extend(self.learnt());
+        lines.extend(self.limits.iter().filter_map(learnt));
         let told = self.figures.halted.as_ref().map(|failure| failure.kind);
         let failures = self.figures.failures.iter().filter(|failure| Some(failure.kind) != told);
         lines.extend(failures.map(|failure| format!("failed    {}", failure.message)));
@@ -85,18 +85,6 @@ impl Summary<'_> {
         ))
     }
 
-    /// The limits that nobody set, as flags for next time.
-    fn learnt(&self) -> impl Iterator<Item = String> {
-        self.limits.iter().filter_map(|Limit { rate, source }| {
-            let source = match source {
-                LimitSource::Headers => "stated by the endpoint",
-                LimitSource::Refusals => "learnt from refusals",
-                LimitSource::Settings => return None,
-            };
-            Some(format!("limit     {}, {source}; next time: --limit {}", rate_in_words(rate), limit_value(rate)))
-        })
-    }
-
     const fn why(&self, reason: Reason) -> &'static str {
         match reason {
             Reason::Asked => "as was asked",
@@ -125,6 +113,25 @@ impl Summary<'_> {
     }
 }
 
+/// A limit that nobody set: as a flag for next time, if it is worth one.
+fn learnt(limit: &Limit) -> Option<String> {
+    if let Some(believed) = believed(limit) {
+        return Some(format!("limit     {believed}"));
+    }
+    let source = match limit.source {
+        LimitSource::Headers => "stated by the endpoint",
+        LimitSource::Refusals => "learnt from refusals",
+        LimitSource::Settings => return None,
+    };
+    Some(format!("limit     {}, {source}; next time: {}", admits_in_words(&limit.admits), flag(&limit.admits)))
+}
+
+/// A limit of which too little was seen to be sure, in words.
+pub(crate) fn believed(limit: &Limit) -> Option<String> {
+    let is_unsure = limit.source == LimitSource::Refusals && limit.cycles < SURE;
+    is_unsure.then(|| format!("believed so far: {}, not sure yet", admits_in_words(&limit.admits)))
+}
+
 /// The bound's share of the time; 1 is the best possible.
 pub(crate) fn efficiency(bound: Duration, elapsed: Duration) -> f64 {
     bound.as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
@@ -146,4 +153,42 @@ pub(crate) fn tokens(spending: &Spending) -> Option<String> {
     let cost = spending.cost().map(|cost| format!("; cost {}", money(cost))).unwrap_or_default();
     let is_any = spent.input + spent.output > 0.0;
     is_any.then(|| format!("tokens    {} in, {} out{cost}", count(spent.input), count(spent.output)))
+}
+
+/// From so many cycles on, the contract says, a limit is worth setting next time.
+const SURE: u32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use becalm::Admits;
+
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_flag_for_next_time_once_it_is_sure() {
+        let rate = Admits::Rate(Rate { unit: Unit::Requests, amount: 10, window: 60_000 });
+        let said = |admits, source, cycles| learnt(&Limit { admits, source, cycles });
+        let is = |words: &str| Some(format!("limit     {words}"));
+        assert_eq!(said(rate, LimitSource::Settings, 0), None);
+        assert_eq!(
+            said(rate, LimitSource::Headers, 0),
+            is("10 requests per 1 min 00 s, stated by the endpoint; next time: --limit 10/60s")
+        );
+        assert_eq!(
+            said(rate, LimitSource::Refusals, 3),
+            is("10 requests per 1 min 00 s, learnt from refusals; next time: --limit 10/60s")
+        );
+        assert_eq!(
+            said(rate, LimitSource::Refusals, 2),
+            is("believed so far: 10 requests per 1 min 00 s, not sure yet")
+        );
+        assert_eq!(
+            said(Admits::InFlight(3), LimitSource::Refusals, 5),
+            is("3 requests in flight, learnt from refusals; next time: --max-in-flight 3")
+        );
+        assert_eq!(
+            said(Admits::InFlight(1), LimitSource::Refusals, 0),
+            is("believed so far: 1 requests in flight, not sure yet")
+        );
+    }
 }

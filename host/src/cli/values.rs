@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::server::Spread;
-use becalm::{Rate, Unit};
+use becalm::{Admits, Rate, Unit};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ZonedDateTime};
 
@@ -60,8 +60,16 @@ pub(crate) fn milliseconds(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// The flag that says this.
+pub(crate) fn flag(admits: &Admits) -> String {
+    match admits {
+        Admits::Rate(rate) => format!("--limit {}", limit_value(rate)),
+        Admits::InFlight(requests) => format!("--max-in-flight {requests}"),
+    }
+}
+
 /// The value of `--limit` that says this.
-pub(crate) fn limit_value(rate: &Rate) -> String {
+fn limit_value(rate: &Rate) -> String {
     let unit = match rate.unit {
         Unit::Requests => "",
         Unit::Tokens => "tokens",
@@ -72,7 +80,15 @@ pub(crate) fn limit_value(rate: &Rate) -> String {
     }
 }
 
-/// A limit in words.
+/// What an endpoint admits, in words.
+pub(crate) fn admits_in_words(admits: &Admits) -> String {
+    match admits {
+        Admits::Rate(rate) => rate_in_words(rate),
+        Admits::InFlight(requests) => format!("{requests} requests in flight"),
+    }
+}
+
+/// A limit of so much per window in words.
 pub(crate) fn rate_in_words(rate: &Rate) -> String {
     let unit = match rate.unit {
         Unit::Requests => "requests",

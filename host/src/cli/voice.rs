@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use becalm::outcomes::Spending;
-use becalm::{Event, Fault, Happening, IgnoredHint, Refusal, Status};
+use becalm::{Event, Fault, Happening, IgnoredHint, Limit, Refusal, Status};
 use clap::ArgAction;
 use serde_json::Value;
 use tracing::Level;
@@ -19,7 +19,8 @@ use super::json;
 use super::masked;
 use super::progress::{Progress, reason};
 use super::say::aside;
-use super::values::{in_words, local_time, rate_in_words};
+use super::summary::believed;
+use super::values::{admits_in_words, in_words, local_time};
 
 /// How much is said, and how.
 #[derive(Debug, clap::Args)]
@@ -154,7 +155,7 @@ impl Voice {
             }
             Happening::Refused(refusal) => refused(refusal),
             Happening::Faulted(fault) => vec![faulted(fault)],
-            Happening::Learnt(limit) => vec![format!("learnt a limit: {}", rate_in_words(&limit.rate))],
+            Happening::Learnt(limit) => vec![learnt(limit)],
             Happening::Paused(pause) => {
                 let until = local_time(pause.until, "%H:%M:%S").unwrap_or_default();
                 vec![format!("nothing is sent until {until}: {}", reason(pause))]
@@ -178,6 +179,10 @@ fn refused(refusal: &Refusal) -> Vec<String> {
     );
     let headers = refusal.headers.iter().map(|header| masked::line(&header.name, header.value.as_bytes()));
     [first].into_iter().chain(headers).collect()
+}
+
+fn learnt(limit: &Limit) -> String {
+    believed(limit).unwrap_or_else(|| format!("learnt a limit: {}", admits_in_words(&limit.admits)))
 }
 
 fn faulted(fault: &Fault) -> String {

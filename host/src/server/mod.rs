@@ -100,7 +100,7 @@ impl Server {
         let now = self.started_epoch + self.started.elapsed();
         let mut response = match decision.hint {
             Some(wait) if self.model.limiter == Kind::Concurrency => reply::crowded(self.model.hint, wait, now),
-            Some(wait) => reply::refused(self.model.hint, wait, now),
+            Some(wait) => reply::refused(self.model.hint, self.model.hint_always.unwrap_or(wait), now),
             None => {
                 sleep(latency).await;
                 if let Some(Place { arrived_ms, .. }) = place.filter(|_| self.model.tokens_settled) {

@@ -15,6 +15,8 @@ pub struct Model {
     pub limiter: Kind,
     /// What it says on a refusal about when to come back.
     pub hint: HintForm,
+    /// Every hint names this wait, whatever is true.
+    pub hint_always: Option<Duration>,
     /// Requests per window.
     pub requests: u64,
     /// The window.
@@ -131,6 +133,7 @@ impl Default for Model {
         Self {
             limiter: Kind::Rolling,
             hint: HintForm::Seconds,
+            hint_always: None,
             requests: 10,
             window: Duration::from_secs(60),
             subwindow: None,

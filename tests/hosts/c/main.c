@@ -23,7 +23,7 @@ typedef struct {
 
 enum { DOCUMENTS = 20, ALL_ANSWERED = 0, FAILED = 1, USAGE = 2 };
 
-static const char ANALYZER[] = "becalm:batch/analyzer@0.1.0";
+static const char ANALYZER[] = "becalm:batch/analyzer@0.2.0";
 
 static void write_text(FILE *to, const wasm_name_t *text) {
     fwrite(text->data, 1, text->size, to);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io::BufRead;
 
 use anyhow::{Context, Result};
-use becalm::{Rate, Unit};
+use becalm::{Admits, Rate, Unit};
 use serde::Deserialize;
 
 use super::each_line;
@@ -21,8 +21,10 @@ pub(super) struct Log {
     pub(super) runs: u64,
     /// Documents of the last run, those included that were not sent.
     pub(super) batch: u64,
-    /// The limit of requests that was known last; of several, the one of the shortest window.
-    pub(super) limit: Option<Rate>,
+    /// The limit of requests that was set or stated last; of several, the one of the shortest window.
+    known: Option<Rate>,
+    /// What was learnt last from refusals.
+    pub(super) learnt: Option<Admits>,
     /// From, until, and why.
     pub(super) pauses: Vec<(u64, u64, String)>,
     /// Of each refusal.
@@ -58,10 +60,10 @@ struct Line {
 }
 
 #[derive(Deserialize)]
-struct Limit {
-    unit: String,
-    amount: u64,
-    window_ms: u64,
+#[serde(untagged)]
+enum Limit {
+    Rate { unit: String, amount: u64, window_ms: u64, source: Option<String> },
+    InFlight { in_flight: u32 },
 }
 
 impl Log {
@@ -81,6 +83,11 @@ impl Log {
         Ok(log)
     }
 
+    /// The limit of requests per time that held last.
+    pub(super) fn limit(&self) -> Option<Rate> {
+        self.learnt.as_ref().and_then(Admits::rate).or(self.known)
+    }
+
     /// Whether a document was sent.
     pub(super) fn knows(&self, id: &str) -> bool {
         self.by_id.contains_key(id)
@@ -94,11 +101,9 @@ impl Log {
         self.batch = line.documents.unwrap_or(self.batch);
         let now = line.at_epoch_ms.saturating_sub(self.origin_ms);
         self.span_ms = self.span_ms.max(now);
-        for limit in line.limits.into_iter().chain(line.learnt).filter_map(Limit::of_requests) {
-            // What is learnt of one limit changes from time to time; another one has quite another window.
-            let is_news = self.limit.is_none_or(|known| limit.window <= 2 * known.window);
-            self.limit = if is_news { Some(limit) } else { self.limit };
-        }
+        // What looks like a limit in other lines is something else, such as how many are in flight.
+        let learnt = line.learnt.filter(|_| line.event == "learnt");
+        line.limits.into_iter().chain(learnt).for_each(|limit| self.know(limit));
         match line.event.as_str() {
             "sent" => self.tries(line.id).push((now, now, ON_WIRE)),
             "refused" => {
@@ -116,6 +121,22 @@ impl Log {
             }
             "resumed" => self.end_pause(now),
             _ => {}
+        }
+    }
+
+    fn know(&mut self, limit: Limit) {
+        match limit {
+            Limit::InFlight { in_flight } => self.learnt = Some(Admits::InFlight(in_flight)),
+            Limit::Rate { ref source, .. } => {
+                let is_learnt = source.as_deref() == Some("refusals");
+                let Some(rate) = limit.of_requests() else { return };
+                if is_learnt {
+                    self.learnt = Some(Admits::Rate(rate));
+                } else if self.known.is_none_or(|known| rate.window <= 2 * known.window) {
+                    // What is stated of one limit changes from time to time; another one has quite another window.
+                    self.known = Some(rate);
+                }
+            }
         }
     }
 
@@ -161,7 +182,8 @@ impl Log {
 
 impl Limit {
     fn of_requests(self) -> Option<Rate> {
-        (self.unit == "requests").then_some(Rate { unit: Unit::Requests, amount: self.amount, window: self.window_ms })
+        let Self::Rate { unit, amount, window_ms, .. } = self else { return None };
+        (unit == "requests").then_some(Rate { unit: Unit::Requests, amount, window: window_ms })
     }
 }
 
@@ -210,6 +232,23 @@ mod tests {
         );
         assert_eq!(log.pauses, [(10, 520, "the endpoint asked to wait".to_string())]);
         assert_eq!((log.runs, log.span_ms, log.waits_ms.as_slice()), (2, 1_000, &[500][..]));
-        assert_eq!(log.limit.map(|rate| (rate.amount, rate.window)), Some((10, 60_000)));
+        assert_eq!(log.limit().map(|rate| (rate.amount, rate.window)), Some((10, 60_000)));
+        assert_eq!(log.learnt.and_then(|learnt| learnt.in_flight()), None, "a request in flight is no limit");
+    }
+
+    #[test]
+    fn what_was_learnt_last_takes_the_place_of_what_was_learnt_before() {
+        let started =
+            r#"{"event":"started","at_epoch_ms":1000,"limits":[{"unit":"requests","amount":90,"window_ms":60000}]}"#;
+        let rate = r#"{"event":"learnt","unit":"requests","amount":1,"window_ms":900000,"source":"refusals","cycles":1,"at_epoch_ms":1500}"#;
+        let places = r#"{"event":"learnt","in_flight":3,"source":"refusals","cycles":0,"at_epoch_ms":1600}"#;
+        let known = |lines: &[&str]| {
+            let log = Log::read((lines.join("\n") + "\n").as_bytes()).unwrap();
+            (log.limit().map(|rate| rate.amount), log.learnt.and_then(|learnt| learnt.in_flight()))
+        };
+        assert_eq!(known(&[started]), (Some(90), None));
+        assert_eq!(known(&[started, rate]), (Some(1), None));
+        assert_eq!(known(&[started, rate, places]), (Some(90), Some(3)));
+        assert_eq!(known(&[started, places, rate]), (Some(1), None));
     }
 }

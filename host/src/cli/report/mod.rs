@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use becalm::Admits;
 use becalm::outcomes::percentile;
 use same_file::is_same_file;
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use self::log::Log;
 use self::results::Results;
 use super::exit::Exit;
-use super::values::{count_in_words, in_words, local_time, rate_in_words};
+use super::values::{admits_in_words, count_in_words, in_words, local_time, rate_in_words};
 
 /// Make a page of what a batch did: timeline, waits, failures.
 #[derive(Debug, clap::Args)]
@@ -91,7 +92,7 @@ fn data(title: &str, results: &Results, log: &Log) -> Value {
         "started": log.started_epoch_ms.and_then(|at| local_time(at, "%Y-%m-%d %H:%M:%S")),
         "span_ms": log.span_ms,
         "figures": figures(results, log),
-        "limit": log.limit.map(|rate| {
+        "limit": log.limit().map(|rate| {
             json!({"amount": rate.amount, "window_ms": rate.window, "words": rate_in_words(&rate)})
         }),
         "documents": documents.collect::<Vec<_>>(),
@@ -119,6 +120,10 @@ fn figures(results: &Results, log: &Log) -> Vec<(&'static str, String)> {
         figures.push(("requests", count_in_words(requests)));
         figures.push(("refusals", count_in_words(log.waits_ms.len() as u64)));
         figures.push(("time", in_words(Duration::from_millis(log.span_ms))));
+    }
+    // That of requests per time has a chart.
+    if let Some(admits @ Admits::InFlight(_)) = &log.learnt {
+        figures.push(("limit", admits_in_words(admits)));
     }
     if log.runs > 1 {
         figures.push(("runs", count_in_words(log.runs)));

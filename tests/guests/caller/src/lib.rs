@@ -9,7 +9,7 @@ wit_bindgen::generate!({
         package example:caller;
 
         world caller {
-            import becalm:batch/analyzer@0.1.0;
+            import becalm:batch/analyzer@0.2.0;
             /// What a model says to each text, in their order.
             export answers: func(base-url: string, texts: list<string>) -> result<list<string>, string>;
         }

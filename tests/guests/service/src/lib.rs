@@ -12,7 +12,7 @@ wit_bindgen::generate!({
         package example:service;
 
         world service {
-            import becalm:batch/analyzer@0.1.0;
+            import becalm:batch/analyzer@0.2.0;
         }
     ",
     world: "example:service/service",

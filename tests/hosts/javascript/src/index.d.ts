@@ -6,9 +6,9 @@
 import type * as Contract from "../generated/interfaces/becalm-batch-analyzer.js";
 
 export type {
-  Answer, Chat, Endpoint, Event, Failure, FailureKind, Fault, Happening, Header, IgnoredHint, Input, Limit, LimitSource,
-  Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal, Report, Retry, Sent, Settings, Status,
-  Timeouts, Unit, Usage, Verdict,
+  Admits, Answer, Chat, Endpoint, Event, Failure, FailureKind, Fault, Happening, Header, IgnoredHint, Input, Limit,
+  LimitSource, Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal, Report, Retry, Sent,
+  Settings, Status, Timeouts, Unit, Usage, Verdict,
 } from "../generated/interfaces/becalm-batch-analyzer.js";
 
 /** One piece of work; it becomes one request, sent as often as needed, and one outcome. */

@@ -89,5 +89,6 @@ test("the defaults are the contract's, and what is given takes their place", asy
   const limited = { ...settings(baseUrl), limits: { rates: [{ unit: "requests", amount: 10, window: 2500 }] } };
   const report = await analyzeBatch(texts(12), limited);
   assert.equal(report.refusals, 0n);
-  assert.deepEqual(report.limits, [{ rate: { unit: "requests", amount: 10n, window: 2500n }, source: "settings" }]);
+  const admits = { tag: "rate", val: { unit: "requests", amount: 10n, window: 2500n } };
+  assert.deepEqual(report.limits, [{ admits, source: "settings", cycles: 0 }]);
 });

@@ -1,7 +1,7 @@
 // A program in TypeScript as a user would write it. It is only checked: what it gets have to be the contract's types.
 
 import { Document, Session, SettingsError, SubmitError, analyzeBatch, defaultSettings } from "becalm";
-import type { Event, GivenSettings, Outcome, Report, Settings } from "becalm";
+import type { Event, GivenSettings, Limit, Outcome, Report, Settings } from "becalm";
 
 const settings: GivenSettings = {
   endpoint: { baseUrl: "https://api.example.com/v1" },
@@ -28,6 +28,12 @@ function textOf({ what }: Event): string {
   if (what.tag !== "outcome") return what.tag;
   const { verdict } = what.val;
   return verdict.tag === "answered" ? (verdict.val.text ?? "") : verdict.val.message;
+}
+
+/** What is worth setting next time. */
+export function learnt({ admits, source, cycles }: Limit): GivenSettings {
+  if (source === "refusals" && cycles < 3) return {};
+  return { limits: admits.tag === "rate" ? { rates: [admits.val] } : { maxInFlight: admits.val } };
 }
 
 export function explain(error: unknown): string {

@@ -41,7 +41,9 @@ def test_every_document_comes_home_through_a_rate_limit_in_its_order(
     assert report.refusals == sum(outcome.refusals for outcome in report.outcomes)
     assert report.elapsed >= 2_000
     assert report.halted is None
-    assert [(limit.rate.amount, limit.source) for limit in report.limits] == [(10, "refusals")]
+    [limit] = report.limits
+    assert isinstance(limit.admits, Rate) and limit.admits.unit == "requests"
+    assert (limit.source, limit.cycles > 0) == ("refusals", True)
     stats = mock_server.stats()
     assert (stats["answered"], stats["refused"]) == (20, report.refusals)
 
@@ -53,7 +55,7 @@ def test_nothing_is_refused_where_the_limit_is_given(
     settings = replace(settings, limits=replace(settings.limits, rates=(rate,)))
     report = sandbox.analyze_batch(texts(12), settings.to(mock_server.base_url, "some-model"))
     assert mock_server.stats()["refused"] == 0
-    assert report.limits == (Limit(rate, "settings"),)
+    assert report.limits == (Limit(rate, "settings", cycles=0),)
 
 
 def test_an_answer_comes_whole(sandbox: Sandbox, settings: Settings, endpoint: Endpoint) -> None:

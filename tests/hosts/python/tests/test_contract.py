@@ -49,6 +49,7 @@ ENUMS = {
 VARIANTS = {
     "verdict": (VERDICTS.keys(), becalm.Verdict),
     "happening": (HAPPENINGS.keys(), becalm.Happening),
+    "admits": (["rate", "in-flight"], becalm.Admits),
 }
 
 

@@ -2,8 +2,9 @@
 
 import os
 import signal
+import time
 from dataclasses import replace
-from threading import Thread
+from threading import Semaphore, Thread
 
 import pytest
 from servers import Endpoint, MockServer, Reply
@@ -17,6 +18,7 @@ from becalm import (
     Halted,
     Header,
     HintIgnored,
+    InFlight,
     Learnt,
     Outcome,
     Paused,
@@ -60,6 +62,27 @@ def test_events_tell_how_the_documents_went_through_a_rate_limit(
     assert kinds.index(Paused) < kinds.index(Resumed)
     assert (status.queued, status.in_flight, status.failed, status.paused) == (0, 0, 0, None)
     assert [event.at for event in events] == sorted(event.at for event in events)
+
+
+def test_requests_at_one_time_are_a_limit_too(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    places = Semaphore(3)
+
+    def reply() -> Reply:
+        if not places.acquire(blocking=False):
+            return Reply(429, body='{"error": {"message": "too many concurrent requests"}}')
+        time.sleep(0.05)
+        places.release()
+        return Reply()
+
+    endpoint.reply = reply
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        session.submit(numbered(30))
+        assert all(isinstance(outcome.verdict, Answered) for outcome in outcomes(session).values())
+        [limit] = session.status().limits
+    assert isinstance(limit.admits, InFlight) and 1 <= limit.admits.requests <= 4
+    assert limit.source == "refusals"
 
 
 def test_a_refusal_comes_with_its_wait_and_its_headers(

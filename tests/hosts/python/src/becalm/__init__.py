@@ -20,7 +20,7 @@ from .events import (
     Sent,
     Status,
 )
-from .limits import Limit, LimitSource, Rate, Unit
+from .limits import Admits, InFlight, Limit, LimitSource, Rate, Unit
 from .outcomes import (
     Answered,
     Failed,
@@ -38,6 +38,7 @@ from .settings import Chat, Endpoint, Header, Limits, Retry, Settings, Timeouts
 from .time import EpochMilliseconds, Milliseconds
 
 __all__ = [
+    "Admits",
     "Answered",
     "Chat",
     "Document",
@@ -53,6 +54,7 @@ __all__ = [
     "Happening",
     "Header",
     "HintIgnored",
+    "InFlight",
     "Input",
     "Learnt",
     "Limit",

@@ -27,7 +27,7 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """A limit became known, or known better."""
+    """A limit became known or believed, or surer, or is another now."""
 
     limit: Limit
 

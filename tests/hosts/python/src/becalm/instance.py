@@ -43,4 +43,4 @@ class Instance:
         self.close()
 
 
-ANALYZER = "becalm:batch/analyzer@0.1.0"
+ANALYZER = "becalm:batch/analyzer@0.2.0"

@@ -3,8 +3,8 @@
 wasmtime hands out a record as an object with the contract's kebab-case names, an enum as its name, an absent option as
 `None`. Of a variant it hands out `Variant(tag, payload)` where the payloads of two cases would be of one class in
 Python, and else the bare payload, or `None` for a case without one. So `verdict`, `happening` and the results of
-`analyze-batch` and `submit` come with their tags; a `submit-error` (an id, or nothing) and the result of `open` (a
-resource, or a record) come without.
+`analyze-batch` and `submit` come with their tags; a `submit-error` (an id, or nothing), the result of `open` (a
+resource, or a record) and what a limit `admits` (a record, or a number) come without.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from .events import (
     Sent,
     Status,
 )
-from .limits import Limit, Rate
+from .limits import Admits, InFlight, Limit, Rate
 from .outcomes import Answered, Failed, Outcome, Postponed, Report, Usage, Verdict
 from .settings import Chat, Endpoint, Header, Limits, Retry, Settings, Timeouts
 
@@ -115,7 +115,12 @@ def lift_refusal(record: Any) -> Refused:
 
 
 def lift_limit(record: Any) -> Limit:
-    return Limit(lift_rate(record.rate), record.source)
+    parts = fields(record)
+    return Limit(**parts | {"admits": lift_admits(parts["admits"])})
+
+
+def lift_admits(payload: Any) -> Admits:
+    return InFlight(payload) if isinstance(payload, int) else lift_rate(payload)
 
 
 def lift_rate(record: Any) -> Rate:

@@ -1,4 +1,5 @@
-"""What a limit is: so much per window, and where that was learnt. Settings give some, status and report tell all."""
+"""What a limit is: so much per window or at one time, and where that was learnt. Settings give some, status and report
+tell all."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -20,8 +21,19 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """A limit and where it was learnt."""
+class InFlight:
+    """So many requests at one time."""
 
-    rate: Rate
+    requests: int
+
+
+Admits: TypeAlias = Rate | InFlight
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit and where it was learnt. From 3 cycles on, one from refusals is worth setting next time."""
+
+    admits: Admits
     source: LimitSource
+    cycles: int
