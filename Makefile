@@ -1,6 +1,6 @@
 # becalm: `make demo` shows what it does, `make test` runs all that CI runs.
 
-.PHONY: help build demo test test-hosts component package matrix bench fuzz check
+.PHONY: help build demo test test-hosts test-limiters test-real limiters-table component package scenarios worlds matrix bench fuzz check
 
 # What the guest needs: nothing, or a component built by other means. See guest/target.sh.
 cargo = environment=$$(guest/target.sh) && env $$environment cargo
@@ -11,10 +11,15 @@ guests = $(addprefix --exclude becalm-,component hostile caller service compose)
 help:
 	@echo "make build   target/release/becalm"
 	@echo "make demo    build it and run its demo, under a minute"
-	@echo "make test    everything that CI runs"
+	@echo "make test    formatting, lints and all tests that need nothing of others"
 	@echo "make test-hosts the same component in Python, JavaScript, C and wasmtime's command line"
+	@echo "make test-limiters becalm, told nothing, behind nginx, haproxy, express-rate-limit, slowapi, LiteLLM and governor"
+	@echo "make test-real both: what others wrote, from its registries"
+	@echo "make limiters-table the same limiters, other clients too, into tests/limiters/table.md"
 	@echo "make component becalm.wasm, the component by itself"
 	@echo "make package the crate as it is published, with the component in it, into target/package"
+	@echo "make scenarios every scenario is made to expect what happens, in tests/scenarios/"
+	@echo "make worlds  2,000 random servers that nobody has chosen, and whether the floors hold; count=… seed=…"
 	@echo "make matrix  every server model, measured in virtual time, into tests/matrix/"
 	@echo "make bench   the policy by itself, and becalm against other clients where nothing limits"
 	@echo "make fuzz    every parser under libFuzzer, a minute each (needs nightly and cargo-fuzz)"
@@ -29,13 +34,25 @@ demo: build
 
 test: check
 	@$(cargo) test --release --workspace $(guests)
-	@$(MAKE) --no-print-directory package test-hosts
+	@$(MAKE) --no-print-directory package
 
 # The component in other languages and in wasmtime's command line, with the runtimes from their registries.
 test-hosts:
 	@$(cargo) build --release --quiet
 	@environment=$$(guest/target.sh) && target="$${CARGO_TARGET_DIR:-$$PWD/target}" && \
 		env $$environment BECALM="$$target/release/becalm" tests/hosts/run "$$target/hosts"
+
+# Limiters that others wrote, from their registries, on this machine; options=--report-only, or others of measure.py.
+test-limiters:
+	@$(cargo) build --release --quiet
+	@target="$${CARGO_TARGET_DIR:-$$PWD/target}" && \
+		BECALM="$$target/release/becalm" tests/limiters/run "$$target/limiters" $(options)
+
+test-real: test-limiters test-hosts
+
+# Takes some seven minutes.
+limiters-table:
+	@$(MAKE) --no-print-directory test-limiters options="--report-only --table tests/limiters/table.md"
 
 component:
 	@$(cargo) run --release --quiet -- component -o becalm.wasm
@@ -49,6 +66,21 @@ package:
 		tar xzf "$$target"/package/becalm-*.crate -C "$$folder" --strip-components 1 && \
 		cargo build --release --quiet --config 'profile.release.lto="off"' --target-dir "$$target" \
 			--manifest-path "$$folder/Cargo.toml" && rm -r "$$folder" && ls "$$target"/package/becalm-*.crate
+
+scenarios:
+	@$(cargo) build --release --quiet
+	@export BECALM_WRITE=1 && $(cargo) test --release --quiet --test scenarios
+	@git --no-pager diff --stat -- tests/scenarios
+
+# Other worlds every day; `make worlds seed=10000` for the same again.
+count ?= 2000
+seed ?= $(shell date +%Y%m%d)
+worlds:
+	@cargo build --release --quiet -p becalm-worlds
+	@target="$${CARGO_TARGET_DIR:-$$PWD/target}" && \
+		(echo "# $(count) worlds from seed $(seed)"; echo; echo '```'; \
+		"$$target/release/worlds" --count $(count) --from $(seed) --groups --floors; status=$$?; \
+		echo '```'; exit $$status) >"$$target/worlds.md" 2>&1; status=$$?; cat "$$target/worlds.md"; exit $$status
 
 matrix:
 	@$(cargo) build --release --quiet
