@@ -35,7 +35,12 @@ impl Backoff {
     /// U(0, jitter), to be added to a hinted wait; at most a quarter of a short one, which would be doubled by it. Without a
     /// hint a look is quick: then it is a moment.
     pub(crate) fn spread(&mut self, hint: Option<Delay>) -> Delay {
-        self.up_to(self.jitter.min(hint.map_or(MOMENT, |hint| hint.divided_by(4))))
+        self.up_to(hint.map_or(MOMENT, |hint| self.most_spread(hint)))
+    }
+
+    /// The largest of them.
+    pub(crate) fn most_spread(&self, hint: Delay) -> Delay {
+        self.jitter.min(hint.divided_by(4))
     }
 
     fn up_to(&mut self, most: Delay) -> Delay {

@@ -53,6 +53,7 @@ pub struct Machine {
     /// Decided, not yet handed out.
     decided: VecDeque<Action>,
     pause: Option<Pause>,
+    is_pause_told: bool,
     /// The first refusal, or request that did not get through, since the last answer; patience counts from here.
     fruitless_since: Option<Tick>,
     ended: Option<Postponement>,
@@ -96,6 +97,7 @@ impl Machine {
             allowance: Allowance::new(settings.max_in_flight),
             decided: VecDeque::new(),
             pause: None,
+            is_pause_told: false,
             fruitless_since: None,
             ended: None,
             ignored: BTreeSet::new(),

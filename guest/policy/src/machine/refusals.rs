@@ -49,18 +49,19 @@ impl Machine {
             on_wire: self.in_flight.len(),
             waiting: self.queue.len(),
         };
-        let before = self.learner.opens_at();
         self.learner.refused(flight.sent, told, now);
-        let opens = self.learner.opens_at();
-        let total = opens.since(now);
-        let jitter = if opens > before { spread.min(total) } else { Delay::ZERO };
-        let source = match (hint, fallback) {
-            (Some(hint), _) if total <= hint.wait + spread => hint.source,
-            (None, Some(wait)) if total <= wait + spread => "fallback-wait",
+        let total = self.learner.opens_at().since(now);
+        let floor = wait.or(fallback);
+        // Of one wave, the first's spread holds for all.
+        let most = floor.map_or(Delay::ZERO, |floor| floor + self.backoff.most_spread(floor));
+        let source = match (hint, floor) {
+            (Some(hint), _) if total <= most => hint.source,
+            (None, Some(_)) if total <= most => "fallback-wait",
             (None, None) if refused.names_places => "max-in-flight",
             (None, None) => "probe",
             _ => "back-off",
         };
+        let jitter = floor.map_or(Delay::ZERO, |floor| (total - floor).min(most - floor));
         self.tell_refused(refused, Wait { floor: total - jitter, jitter, source });
         self.queue_refused(document, now);
         self.give_up_if_fruitless(now);

@@ -171,7 +171,11 @@ impl Machine {
         self.learner.interrupted();
         self.gate.close(flight.wave, now, own.max(hint.map_or(Delay::ZERO, |hint| hint.wait)));
         self.queue_again(document, true, now);
-        Wait::back_off(self.gate.opens_at().map_or(Delay::ZERO, |opens| opens.since(now)))
+        let total = self.gate.opens_at().map_or(Delay::ZERO, |opens| opens.since(now));
+        match hint {
+            Some(hint) if total <= hint.wait => Wait { floor: total, jitter: Delay::ZERO, source: hint.source },
+            _ => Wait::back_off(total),
+        }
     }
 
     /// The document goes again as soon as gate and limits let it: before those that were never sent, or behind them.

@@ -39,7 +39,8 @@ impl Machine {
 
     fn send(&mut self, document: DocumentKey, tokens: u64, now: Tick) -> Action {
         self.queue.pop_front();
-        if self.pause.take().is_some() {
+        self.pause = None;
+        if core::mem::take(&mut self.is_pause_told) {
             self.decided.push_back(Action::Tell(News::Resumed));
         }
         self.tell_learnt();
@@ -70,6 +71,7 @@ impl Machine {
             });
         }
         if wait >= WORTH_TELLING && self.pause != Some(pause) {
+            self.is_pause_told = true;
             self.decided.push_back(Action::Tell(News::Paused(pause)));
         }
         self.pause = Some(pause);
@@ -88,6 +90,7 @@ impl Machine {
             if core::mem::replace(&mut self.pause, pause) != pause
                 && let Some(pause) = pause.filter(|pause| pause.until.since(now) >= WORTH_TELLING)
             {
+                self.is_pause_told = true;
                 return Action::Tell(News::Paused(pause));
             }
         }

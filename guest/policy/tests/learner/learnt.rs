@@ -166,4 +166,4 @@ const SHORT_AFTER_SOME: u32 = 270;
 const SHORT_AFTER_ANY: u32 = 700;
 const SHORT_AFTER_RISE: [(Option<u64>, u32); 3] = [(Some(2), 165), (Some(5), 210), (None, 265)];
 /// Rolling and fixed windows, buckets and small buckets with more than 4 and 3 % of refusals.
-const OVER_BUDGET: [u32; 4] = [30, 510, 480, 380];
+const OVER_BUDGET: [u32; 4] = [30, 540, 480, 380];

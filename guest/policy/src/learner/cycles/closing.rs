@@ -17,6 +17,9 @@ impl Cycles {
     /// Another refusal of a wave of which the first was heard.
     pub(super) fn refused_again(&mut self, sent: Sent, refusal: Refused, now: Tick) {
         self.places.fewer(refusal.on_wire, sent.wave);
+        if refusal.names_places && refusal.on_wire > 0 {
+            self.places.at_most(refusal.on_wire);
+        }
         let Some(hint) = refusal.hint else { return };
         self.gate.hold(now + hint);
         if sent.wave.wrapping_add(1) == self.gate.wave {

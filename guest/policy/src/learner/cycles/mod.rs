@@ -247,7 +247,7 @@ impl Learner for Cycles {
     }
 
     fn belief(&self) -> Option<Limit> {
-        let admits = match (self.places.known(), self.rhythm) {
+        let admits = match (self.places.sure(), self.rhythm) {
             (Some(places), _) => Admits::InFlight(u32::try_from(places).unwrap_or(u32::MAX)),
             (None, Some(rhythm)) => Admits::Rate(rhythm.rate()),
             (None, None) => return None,

@@ -74,8 +74,26 @@ impl Places {
     }
 
     pub(super) fn found(&mut self, places: usize) {
+        if self.is_trying {
+            self.failures += 1;
+        }
+        if self.sure() != Some(places) {
+            (self.all_answers, self.failures) = (0, 0);
+        }
         self.known = Some(places);
-        (self.full_answers, self.all_answers, self.failures, self.is_trying) = (0, 0, 0, false);
+        (self.full_answers, self.is_trying) = (0, false);
+    }
+
+    /// Of a wave that names places, fewer were on the wire with a later refusal.
+    pub(super) fn at_most(&mut self, places: usize) {
+        if self.known.is_some_and(|known| known > places) {
+            self.found(places);
+        }
+    }
+
+    /// Without the one that is only being tried.
+    pub(super) fn sure(&self) -> Option<usize> {
+        self.known.map(|known| known - usize::from(self.is_trying))
     }
 
     /// A request was answered that had gone beside so many others: after some rounds on a full wire one more is tried, less
