@@ -1,4 +1,4 @@
-# becalm: `make demo` shows what it does, `make test` runs all that CI runs.
+# becalm: `make demo` shows what it does, `make test` and `make test-real` run all that CI runs.
 
 .PHONY: help build demo test test-hosts test-limiters test-real limiters-table component package scenarios worlds matrix bench fuzz check
 

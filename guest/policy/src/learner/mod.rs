@@ -1,5 +1,5 @@
 //! Limits that nobody stated: what is told to whoever learns them, and what is asked. The exact logs of limits that are
-//! known stand before it ([`limiter`](crate::limiter)); what a document's refusals mean for the document is the machine's.
+//! known stand before it (`limiter`); what a document's refusals mean for the document is the machine's.
 
 mod cycles;
 mod rules;

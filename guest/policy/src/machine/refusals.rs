@@ -1,14 +1,14 @@
 //! A refusal, and how long it makes everyone wait.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 
 use super::action::{Action, DocumentKey, News, Refusal};
 use super::progress::Flight;
 use super::{Machine, Tally};
 use crate::hints::Hint;
 use crate::learner::{Learner, Refused as Told};
-use crate::outcome::{Ending, PostponeReason, Postponement};
+use crate::outcome::{Failure, FailureKind, PostponeReason, Postponement};
 use crate::reply::Reply;
 use crate::time::{Delay, Tick};
 
@@ -81,10 +81,17 @@ impl Machine {
         let wait = Wait { floor, jitter: Delay::ZERO, source: "back-off" };
         self.tell_refused(refused, wait);
         if alone >= self.no_chance() {
-            let message = format!("refused {alone} times while others were answered");
-            let until = Some(now + wait.total());
-            let postponement = Postponement { reason: PostponeReason::Patience, until, message };
-            return self.finish(document, Ending::Postponed(postponement));
+            let reply = refused.reply;
+            return self.fail(
+                document,
+                Failure {
+                    kind: FailureKind::Rejected,
+                    message: format!("HTTP {}: refused {alone} times while others were answered", reply.status),
+                    status: Some(reply.status),
+                    request_id: reply.headers.first("x-request-id").map(String::from),
+                    body: (!reply.body.is_empty()).then(|| String::from_utf8_lossy(&reply.body).into_owned()),
+                },
+            );
         }
         self.rest(document, now + wait.total(), now);
     }
@@ -159,7 +166,7 @@ impl Wait {
 
 /// Refused so often again after others were answered, it may be the document.
 const SUSPECT: u32 = 2;
-/// Where one in eight is refused, or fewer, a document that was refused so often again is put off.
+/// Where one in eight is refused, or fewer, a document that was refused so often again fails.
 const REFUSED_ALONE: u32 = 8;
 const MOST_DOUBLINGS: u32 = 20;
 const LONGEST_SUSPENSION: Delay = Delay::from_secs(300);
