@@ -46,7 +46,7 @@ impl Cycles {
 }
 
 /// Where requests are further apart, a batch may well be over before bursts are.
-const SHORT_SLOT: Delay = Delay::from_secs(6);
+const SHORT_SLOT: Delay = Delay::from_secs(2);
 /// Below, milliseconds are too coarse.
 const SHORTEST_SPREAD: Delay = Delay::from_ms(40);
 /// Windows of all that went before.
