@@ -15,6 +15,8 @@ pub use time::{Delay, Epoch, Now, Tick};
 mod machine;
 pub use machine::{Action, DocumentKey, Machine, News, Pause, PauseReason, Refusal, Tally, Trouble};
 
+mod usual;
+
 mod gate;
 
 mod allowance;

@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 use crate::learner::Ticket;
 use crate::settings::Unit;
 use crate::time::{Delay, Tick};
+use crate::usual::{ROUNDING, USUAL_WINDOWS};
 
 /// The latest requests, oldest first.
 #[derive(Debug, Default)]
@@ -94,16 +95,5 @@ pub(super) fn usual_near(window: Delay) -> Delay {
     USUAL_WINDOWS.iter().copied().find(is_near).unwrap_or(window)
 }
 
-/// `Date` is rounded down, the date in `Retry-After` up.
-const ROUNDING: Delay = Delay::from_secs(2);
-const USUAL_WINDOWS: [Delay; 7] = [
-    Delay::from_secs(1),
-    Delay::from_secs(10),
-    Delay::from_secs(30),
-    Delay::from_secs(60),
-    Delay::from_secs(300),
-    Delay::from_secs(600),
-    Delay::from_secs(3_600),
-];
 /// 4 MiB. The window behind a budget above that is not seen.
 const MOST_ENTRIES: usize = 100_000;

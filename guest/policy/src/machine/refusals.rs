@@ -38,10 +38,10 @@ impl Machine {
         }
         let is_explained = self.limiter.refused(flight.sent.ticket, tokens, now);
         let fallback = hint.is_none().then_some(self.settings.fallback_wait).flatten();
-        let wait = hint.map(|hint| hint.wait);
-        let spread = self.backoff.spread(wait.or(fallback));
+        let floor = hint.map(|hint| hint.wait).or(fallback);
+        let spread = self.backoff.spread(floor);
         let told = Told {
-            hint: wait.or(fallback),
+            hint: floor,
             spread,
             is_explained,
             names_places: refused.names_places,
@@ -51,7 +51,6 @@ impl Machine {
         };
         self.learner.refused(flight.sent, told, now);
         let total = self.learner.opens_at().since(now);
-        let floor = wait.or(fallback);
         // Of one wave, the first's spread holds for all.
         let most = floor.map_or(Delay::ZERO, |floor| floor + self.backoff.most_spread(floor));
         let source = match (hint, floor) {

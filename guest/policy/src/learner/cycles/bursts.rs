@@ -3,7 +3,6 @@
 
 use super::Cycles;
 use super::rhythm::Rhythm;
-use super::slow_start::SlowStart;
 use crate::learner::{Refused, Rule};
 use crate::settings::Rate;
 use crate::time::{Delay, Tick};
@@ -27,7 +26,7 @@ impl Cycles {
         self.rhythm = Some(whole.with_amount(burst));
         self.horizon = window;
         self.trials.begin(now);
-        self.slow_start = self.rules.has(Rule::SlowStart).then(SlowStart::begin);
+        self.start_slowly();
     }
 
     /// The same rate in smaller bursts, once the window is short beside all that went before: that costs half a window

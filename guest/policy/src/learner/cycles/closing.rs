@@ -2,10 +2,10 @@
 
 use super::Cycles;
 use super::rhythm::{Rhythm, scaled};
-use super::slow_start::SlowStart;
 use super::slowing::Effect;
 use crate::learner::{Refused, Rule, Sent};
 use crate::time::{Delay, Tick};
+use crate::usual::ROUNDING;
 
 impl Cycles {
     /// Nobody goes before the hint; without one, before this refusal's kin have come back.
@@ -90,7 +90,7 @@ impl Cycles {
         let named = if admitted < 2 * rhythm.amount { self.named(rhythm, refusal, now) } else { Delay::ZERO };
         let window = self.slower(rhythm, admitted, refusal.hint, now).max(named);
         self.rhythm = Some(Rhythm { window, refuted: rhythm.window, ..rhythm });
-        self.slow_start = self.rules.has(Rule::SlowStart).then(SlowStart::begin);
+        self.start_slowly();
         self.close_for(refusal, now);
     }
 
@@ -143,8 +143,6 @@ fn between(one: Delay, other: Delay) -> Delay {
     Delay::from_ms((u128::from(one.as_ms()) * u128::from(other.as_ms())).isqrt() as u64)
 }
 
-/// `Date` is rounded down, the date in `Retry-After` up.
-const ROUNDING: Delay = Delay::from_secs(2);
 /// Admissions for one refusal that is forgiven.
 const RARE: u64 = 100;
 /// Windows that are longer come with hints of their own.

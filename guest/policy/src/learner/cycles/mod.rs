@@ -104,6 +104,11 @@ impl Cycles {
         }
     }
 
+    /// What follows goes in small groups first.
+    fn start_slowly(&mut self) {
+        self.slow_start = self.rules.has(Rule::SlowStart).then(SlowStart::begin);
+    }
+
     fn silence(&self) -> Delay {
         self.round_trip.silence()
     }

@@ -3,9 +3,9 @@
 use super::Cycles;
 use super::gate::Probe;
 use super::rhythm::{Rhythm, is_faster, scaled};
-use super::slow_start::SlowStart;
 use crate::learner::Rule;
 use crate::time::{Delay, Tick};
+use crate::usual::{ROUNDING, USUAL_WINDOWS};
 
 impl Cycles {
     /// The probe was answered, or not refused for so long that it was admitted.
@@ -32,7 +32,7 @@ impl Cycles {
         self.log.begin(probe.ticket);
         self.admitted_before = self.admitted;
         self.is_replay = false;
-        self.slow_start = self.rules.has(Rule::SlowStart).then(SlowStart::begin);
+        self.start_slowly();
     }
 
     /// If refused requests took slots, this one would have been refused; if they do not, not.
@@ -115,7 +115,7 @@ impl Cycles {
         let rounding = self.gate.last_hint.map_or(Delay::ZERO, |_| Delay::from_secs(1));
         let below = window.divided_by(100);
         let is_near = |usual: &Delay| {
-            let above = usual.divided_by(10).min(rounding).max(window.divided_by(20)).min(Delay::from_secs(2));
+            let above = usual.divided_by(10).min(rounding).max(window.divided_by(20)).min(ROUNDING);
             window <= *usual + above && *usual <= window + below
         };
         let between = |usual: &Delay| {
@@ -132,13 +132,3 @@ const SHORT: Delay = Delay::from_ms(1_500);
 const COARSE: Delay = Delay::from_secs(3);
 /// From this on, a usual window is taken for granted by a batch of few documents.
 const SURE: Delay = Delay::from_secs(30);
-/// The windows that providers enforce.
-const USUAL_WINDOWS: [Delay; 7] = [
-    Delay::from_secs(1),
-    Delay::from_secs(10),
-    Delay::from_secs(30),
-    Delay::from_secs(60),
-    Delay::from_secs(300),
-    Delay::from_secs(600),
-    Delay::from_secs(3_600),
-];
