@@ -72,8 +72,8 @@ impl Machine {
         self.suspected_at = self.answered_at;
         self.limiter.withdrawn(flight.sent.ticket);
         self.learner.withdrawn(flight.sent, now);
-        let (refusals, alone) = (self.documents[document.0].refusals, self.documents[document.0].refused_alone);
-        let own = Delay::from_secs(1 << refusals.min(MOST_DOUBLINGS)).min(LONGEST_SUSPENSION);
+        let alone = self.documents[document.0].refused_alone;
+        let own = Delay::from_secs(1 << (alone - SUSPECT).min(MOST_DOUBLINGS)).min(LONGEST_SUSPENSION);
         let hinted = hint.map_or(Delay::ZERO, |hint| hint.wait);
         self.learner.hold(now + hinted);
         let floor = hinted.max(own);
