@@ -13,7 +13,7 @@ impl Cycles {
     pub(super) fn keep_to_known(&mut self, refusal: Refused, now: Tick) {
         let Some(known) = refusal.known.filter(|_| !refusal.is_explained && self.rhythm.is_none()) else { return };
         self.begins = true;
-        if known.window <= SHORT_SLOT.times(known.amount) {
+        if refusal.hint.is_some() && known.window <= SHORT_SLOT.times(known.amount) {
             self.spread_known(known, now);
         }
     }
