@@ -13,7 +13,8 @@ use crate::reply::Reply;
 pub(crate) fn read(reply: &Reply) -> Result<Answer, &'static str> {
     let body = str::from_utf8(&reply.body).map_err(|_| "the body is not UTF-8")?;
     let value = json(body.trim_start_matches('\u{feff}'))?;
-    let choice = value.pointer("/choices/0").ok_or("the body is JSON but no chat completion")?;
+    let choice =
+        value.get("choices").and_then(|choices| choices.get(0)).ok_or("the body is JSON but no chat completion")?;
     let message = choice.get("message").filter(|message| message.is_object()).ok_or("the choice has no message")?;
     let text = text(message);
     let finish_reason = choice.get("finish_reason").and_then(Value::as_str).map(String::from);

@@ -31,7 +31,7 @@ impl Budget {
 
 /// Reads every budget that is stated.
 pub(super) fn read(hints: &mut Hints, headers: &Headers, now: Epoch) {
-    for (unit, [amount, remaining, reset]) in BUDGETS {
+    for (unit, [amount, remaining, reset]) in families(headers).flatten().copied() {
         let budget = Budget {
             unit,
             amount: headers.first(amount).and_then(number::integer),
@@ -50,6 +50,12 @@ pub(super) fn read(hints: &mut Hints, headers: &Headers, now: Epoch) {
     }
 }
 
+/// The budgets of the families of names that the headers have.
+fn families(headers: &Headers) -> impl Iterator<Item = &'static [(Option<Unit>, [&'static str; 3])]> {
+    let families = [("x-ratelimit-", &COMMON[..]), ("anthropic-ratelimit-", &ANTHROPIC[..])];
+    families.into_iter().filter(|(prefix, _)| headers.has_prefix(prefix)).map(|(_, budgets)| budgets)
+}
+
 /// Limits whose name says the window.
 pub(super) fn rates(headers: &Headers) -> impl Iterator<Item = Rate> {
     PER_MINUTE.into_iter().filter_map(|(unit, name)| {
@@ -61,12 +67,15 @@ pub(super) fn rates(headers: &Headers) -> impl Iterator<Item = Rate> {
 const PER_MINUTE: [(Unit, &str); 2] =
     [(Unit::Requests, "x-ratelimit-limit-req-minute"), (Unit::Tokens, "x-ratelimit-limit-tokens-minute")];
 /// Unit, and the names of amount, remaining and reset.
-const BUDGETS: [(Option<Unit>, [&str; 3]); 7] = [
+const COMMON: [(Option<Unit>, [&str; 3]); 3] = [
     (
         Some(Unit::Requests),
         ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
     ),
     (Some(Unit::Tokens), ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"]),
+    (None, ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]),
+];
+const ANTHROPIC: [(Option<Unit>, [&str; 3]); 4] = [
     (
         Some(Unit::Requests),
         [
@@ -100,5 +109,4 @@ const BUDGETS: [(Option<Unit>, [&str; 3]); 7] = [
             "anthropic-ratelimit-output-tokens-reset",
         ],
     ),
-    (None, ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]),
 ];
