@@ -61,6 +61,11 @@ impl Gate {
         self.latest.count_ones() >= u8::BITS / 2 || !self.is_news(wave)
     }
 
+    /// Whether faults come more than now and then: two of the latest eight answers were.
+    pub(crate) const fn is_strained(&self) -> bool {
+        self.latest.count_ones() >= 2
+    }
+
     /// All wait, and one request goes first to see whether the endpoint is back; once for each wave.
     pub(crate) fn close(&mut self, wave: u32, now: Tick, wait: Delay) {
         if self.is_news(wave) {

@@ -114,7 +114,7 @@ impl Machine {
             self.limiter.withdrawn(flight.sent.ticket);
         }
         let is_half = self.gate.faulted(flight.wave, flight.sent.at);
-        if is_overload && is_half {
+        if is_overload && self.gate.is_strained() {
             self.allowance.halve(flight.sent.ticket, self.limiter.next_ticket());
         }
         let is_outage = reach != Reach::Document || is_half && failure.kind == FailureKind::ServerFault;
