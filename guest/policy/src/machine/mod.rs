@@ -50,6 +50,8 @@ pub struct Machine {
     /// The latest answer, and as it was when a document was last suspected to be refused whatever happens.
     answered_at: Option<Tick>,
     suspected_at: Option<Tick>,
+    /// Tokens of the largest document that was answered.
+    largest_answered: u64,
     /// Decided, not yet handed out.
     decided: VecDeque<Action>,
     pause: Option<Pause>,
@@ -87,6 +89,7 @@ impl Machine {
             told: None,
             answered_at: None,
             suspected_at: None,
+            largest_answered: 0,
             backoff: Backoff::new(&settings, seed),
             limiter: Limiter::new(&settings),
             documents: Slab::new(),

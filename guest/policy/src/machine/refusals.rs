@@ -79,7 +79,7 @@ impl Machine {
         let floor = hinted.max(own);
         let wait = Wait { floor, jitter: Delay::ZERO, source: "back-off" };
         self.tell_refused(refused, wait);
-        if alone >= self.no_chance() {
+        if alone >= self.no_chance(document) {
             let reply = refused.reply;
             return self.fail(
                 document,
@@ -96,14 +96,15 @@ impl Machine {
     }
 
     /// So many refusals in a row of one document are no chance, where so many requests are refused anyhow: less than one in a
-    /// million for each.
-    const fn no_chance(&self) -> u32 {
+    /// million for each. One that is larger than all that were answered may only need more tokens at one time.
+    fn no_chance(&self, document: DocumentKey) -> u32 {
         let Tally { answered, refusals, .. } = self.tally;
         match () {
+            () if self.documents[document.0].tokens > self.largest_answered => MOST_REFUSED_ALONE,
             () if 7 * refusals <= answered => REFUSED_ALONE,
             () if 3 * refusals <= answered => 10,
             () if refusals <= answered => 20,
-            () => 50,
+            () => MOST_REFUSED_ALONE,
         }
     }
 
@@ -167,5 +168,6 @@ impl Wait {
 const SUSPECT: u32 = 2;
 /// Where one in eight is refused, or fewer, a document that was refused so often again fails.
 const REFUSED_ALONE: u32 = 8;
+const MOST_REFUSED_ALONE: u32 = 50;
 const MOST_DOUBLINGS: u32 = 20;
 const LONGEST_SUSPENSION: Delay = Delay::from_secs(300);

@@ -91,6 +91,7 @@ impl Machine {
     fn answered(&mut self, document: DocumentKey, flight: Flight, answer: Answer, now: Tick) {
         self.fruitless_since = None;
         self.answered_at = Some(now);
+        self.largest_answered = self.largest_answered.max(self.documents[document.0].tokens);
         self.gate.answered(flight.wave, flight.sent.at);
         self.allowance.answered();
         self.learner.admitted(flight.sent, now);
