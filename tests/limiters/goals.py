@@ -46,16 +46,16 @@ def shortfall(run: Run) -> str:
 
 
 def goal_of(run: Run) -> Goal:
-    """What is reached, less what chance takes in real time. Asked for is more: 0.70 each of 50 documents and 0.85 of 300, 0.88 and
-    0.93 in the mean, and 12 refusals each."""
+    """What is reached, less what chance takes in real time. Asked for is more in three places: of haproxy 0.70 and 0.85, of all
+    of 300 documents 0.85, and 12 refusals each."""
     if run.limiter.endswith("with 503"):
         # A fault teaches no limit: the document that meets one waits by itself.
-        return {50: Goal(0.45, 80), 300: Goal(0.45, 500)}[run.documents]
+        return {50: Goal(0.60, 80), 300: Goal(0.80, 400)}[run.documents]
     if run.limiter.startswith("haproxy"):
         # No hint, and each refusal takes a slot of two windows.
-        return {50: Goal(0.34, 36), 300: Goal(0.50, 80)}[run.documents]
-    return {50: Goal(0.70, 26), 300: Goal(0.72, 40)}[run.documents]
+        return {50: Goal(0.34, 36), 300: Goal(0.60, 60)}[run.documents]
+    return {50: Goal(0.70, 26), 300: Goal(0.78, 40)}[run.documents]
 
 
-# A small batch has to pay for what is learnt; a large one pays it once.
-MEANS = {50: 0.80, 300: 0.84}
+# A small batch has to pay for what is learnt; a large one pays it once. Reached are 0.90 and 0.93, asked for 0.88 and 0.93.
+MEANS = {50: 0.85, 300: 0.89}

@@ -53,6 +53,11 @@ def bound_of(limiter: Limiter, documents: int, started: float) -> float:
     return max(limiter.bound(job), job.rounds(documents))
 
 
+def middle(runs: list[Run]) -> Run:
+    """Of an odd number of runs the one that is neither among the best nor among the worst."""
+    return sorted(runs, key=lambda run: (run.efficiency, -run.refusals))[len(runs) // 2]
+
+
 def measured(client: Client, limiter: Limiter, documents: int, place: Place) -> Run:
     """Starts the limiter, and runs the client until it is done or hopelessly late."""
     place.folder.mkdir(parents=True)
