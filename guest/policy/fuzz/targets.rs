@@ -112,7 +112,9 @@ pub(crate) fn complaint(data: &[u8]) {
         let reply = Reply { status, body: data.to_vec(), ..Reply::default() };
         match judge(&reply, None, &About::default()) {
             Verdict::Answered(_) => panic!("{status} is no answer"),
-            Verdict::Final(failure, _) => assert!(failure.message.starts_with("HTTP "), "{}", failure.message),
+            Verdict::Denied(failure) | Verdict::Final(failure, _) => {
+                assert!(failure.message.starts_with("HTTP "), "{}", failure.message);
+            }
             Verdict::Refused | Verdict::Crowded | Verdict::Retry(_) => {}
         }
     }

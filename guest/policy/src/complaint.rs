@@ -21,9 +21,18 @@ pub(crate) struct Complaint {
 impl Complaint {
     /// Reads a body; what is not there is empty.
     pub(crate) fn read(body: &[u8]) -> Self {
-        let Ok(value) = serde_json::from_slice::<Value>(body) else { return Self::in_words(body) };
-        let value = value.get(0).unwrap_or(&value);
-        let error = value.get("error").map_or(value, |error| error.get(0).unwrap_or(error));
+        match serde_json::from_slice::<Value>(body) {
+            Ok(value) => Self::of(&value),
+            Err(_) => Self::in_words(body),
+        }
+    }
+
+    /// The same of an answer that was to be a success: its error may be that of a choice.
+    pub(crate) fn of(value: &Value) -> Self {
+        let value = value.get(0).unwrap_or(value);
+        let of_choice = || value.get("choices")?.get(0)?.get("error");
+        let error = value.get("error").filter(|error| !error.is_null()).or_else(of_choice);
+        let error = error.map_or(value, |error| error.get(0).unwrap_or(error));
         Self {
             code: text(error, "code"),
             kind: text(error, "type"),
@@ -55,9 +64,25 @@ impl Complaint {
         amount("Limit ").zip(amount("Requested ")).is_some_and(|(limit, requested)| requested > limit)
     }
 
+    /// Whether it says that nothing is ever let through: "limit: 0", as Gemini does where a model is not in the plan.
+    pub(crate) fn allows_nothing(&self) -> bool {
+        self.message.match_indices("limit: ").any(|(at, name)| number_after(&self.message[at..], name) == Some(0))
+    }
+
+    /// Whether its message has one of these words, in any case.
+    pub(crate) fn says(&self, words: &[&str]) -> bool {
+        let message = self.message.to_ascii_lowercase();
+        words.iter().any(|word| message.contains(word))
+    }
+
     /// Whether it says that too many requests are on the wire, rather than too many per time.
     pub(crate) fn names_concurrency(&self) -> bool {
         [&self.code, &self.kind, &self.message].iter().any(|text| text.to_ascii_lowercase().contains("concurren"))
+    }
+
+    /// Whether nothing is said of what is not there: no code, no type, no word of a model.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.code.is_empty() && self.kind.is_empty() && !self.says(&["model"])
     }
 
     /// Whether code or type is one of these.
@@ -101,7 +126,9 @@ fn is_daily(error: &Value) -> bool {
 fn number_after(text: &str, name: &str) -> Option<u64> {
     let rest = &text[text.find(name)? + name.len()..];
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    rest[..end].parse().ok()
+    // A fraction is another number.
+    let is_whole = !rest[end..].starts_with('.') || !rest[end + 1..].starts_with(|c: char| c.is_ascii_digit());
+    rest[..end].parse().ok().filter(|_| is_whole)
 }
 
 fn shortened(text: &str) -> String {

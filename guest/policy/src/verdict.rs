@@ -23,6 +23,9 @@ pub enum Verdict {
     Crowded,
     /// Something went wrong that may not go wrong again.
     Retry(Fault),
+    /// Nothing is let in, or nothing is there. At first that holds for every document; where others were answered it may
+    /// pass, as when a token has expired or a route is being moved.
+    Denied(Failure),
     /// Trying again will not help.
     Final(Failure, Reach),
 }
@@ -63,18 +66,24 @@ pub fn judge(reply: &Reply, hint: Option<Hint>, about: &About) -> Verdict {
 }
 
 fn error(reply: &Reply, complaint: &Complaint, hint: Option<Hint>, about: &About) -> Verdict {
-    if let Some(verdict) = by_code(reply, complaint, about) {
+    if let Some(verdict) = by_code(reply, complaint, hint, about) {
         return verdict;
     }
     let last = |kind, reach| Verdict::Final(failure(reply, complaint, kind, about), reach);
+    let denied = |kind| Verdict::Denied(failure(reply, complaint, kind, about));
     match reply.status {
         429 if hint.is_none() && complaint.names_concurrency() => Verdict::Crowded,
         429 => Verdict::Refused,
         // The endpoint says when it lets everyone in again.
         403 | 413 if hint.is_some() => fault(reply, complaint, Reach::Batch, about),
-        408 | 409 | 425 | 500 | 502..=504 | 506..=599 => fault(reply, complaint, Reach::Document, about),
-        401 | 403 => last(FailureKind::Unauthorised, Reach::UntilProven),
+        408 | 409 | 421 | 423..=425 | 444 | 449 | 460 | 498 | 499 | 500 | 502..=504 | 506..=599 => {
+            fault(reply, complaint, Reach::Document, about)
+        }
         402 => last(FailureKind::OutOfCredit, Reach::Batch),
+        // Whatever the status means here: it comes with the time of the next try.
+        400..=499 if hint.is_some() => fault(reply, complaint, Reach::Document, about),
+        401 | 403 => denied(FailureKind::Unauthorised),
+        404 if complaint.is_bare() => denied(FailureKind::NotFound),
         404 => last(FailureKind::NotFound, Reach::UntilProven),
         405 | 410 => last(FailureKind::NotFound, Reach::Document),
         413 => last(FailureKind::TooLarge, Reach::Document),
@@ -83,24 +92,28 @@ fn error(reply: &Reply, complaint: &Complaint, hint: Option<Hint>, about: &About
     }
 }
 
-/// Where a code says more than the status.
-fn by_code(reply: &Reply, complaint: &Complaint, about: &About) -> Option<Verdict> {
+/// Where a code says more than the status, and where words do.
+fn by_code(reply: &Reply, complaint: &Complaint, hint: Option<Hint>, about: &About) -> Option<Verdict> {
     let last = |kind, reach| Some(Verdict::Final(failure(reply, complaint, kind, about), reach));
     let is_refusal = reply.status == 429;
-    if complaint.names(&OUT_OF_CREDIT) || is_refusal && complaint.is_daily {
+    if is_out_of_credit(reply, complaint, hint) {
         return last(FailureKind::OutOfCredit, Reach::Batch);
     }
-    if is_refusal && complaint.asks_too_much() || complaint.names(&TOO_LARGE) {
+    if is_refusal && complaint.asks_too_much() || complaint.names(&TOO_LARGE) || is_too_long(reply, complaint) {
         return last(FailureKind::TooLarge, Reach::Document);
     }
     if complaint.names(&WRONG_KEY) {
-        return last(FailureKind::Unauthorised, Reach::UntilProven);
+        return Some(Verdict::Denied(failure(reply, complaint, FailureKind::Unauthorised, about)));
     }
     if complaint.names(&advice::MODEL) {
         return last(FailureKind::NotFound, Reach::UntilProven);
     }
+    if complaint.names(&FILTERED) {
+        return last(FailureKind::Rejected, Reach::Document);
+    }
+    let has_meaning = matches!(reply.status, 401..=404 | 407 | 413 | 429);
     match reply.headers.first("x-should-retry") {
-        Some("false") => return last(FailureKind::Rejected, Reach::Document),
+        Some("false") if !has_meaning => return last(FailureKind::Rejected, Reach::Document),
         Some("true") if !is_refusal => return Some(fault(reply, complaint, Reach::Document, about)),
         _ => {}
     }
@@ -110,17 +123,32 @@ fn by_code(reply: &Reply, complaint: &Complaint, about: &About) -> Option<Verdic
         .then(|| fault(reply, complaint, Reach::Document, about))
 }
 
+/// By its codes, by a limit of nothing, and last by words: those count only where the endpoint names no time at which it
+/// would go on, because offers to buy more come with ordinary limits too.
+fn is_out_of_credit(reply: &Reply, complaint: &Complaint, hint: Option<Hint>) -> bool {
+    let is_refusal = reply.status == 429;
+    complaint.names(&OUT_OF_CREDIT)
+        || is_refusal && (complaint.is_daily || complaint.allows_nothing())
+        || matches!(reply.status, 400 | 403 | 429) && hint.is_none() && complaint.says(&NO_CREDIT)
+}
+
+/// The words of OpenAI, Azure, Anthropic, Gemini and vLLM for a request that is larger than the model's context.
+fn is_too_long(reply: &Reply, complaint: &Complaint) -> bool {
+    matches!(reply.status, 400 | 413 | 422) && complaint.says(&TOO_LONG)
+}
+
 /// A success without an answer. Some endpoints wrap an error in it: then that is judged, by its code or by the status
 /// that its code stands for.
 fn no_answer(reply: &Reply, problem: &str, hint: Option<Hint>, about: &About) -> Verdict {
-    let complaint = Complaint::read(&reply.body);
+    let complaint =
+        answer::value(&reply.body).map_or_else(|| Complaint::read(&reply.body), |value| Complaint::of(&value));
     if complaint.names(&RATE) {
         return Verdict::Refused;
     }
     if let Some(status) = complaint.status() {
         return error(&Reply { status, ..reply.clone() }, &complaint, hint, about);
     }
-    if let Some(verdict) = by_code(reply, &complaint, about) {
+    if let Some(verdict) = by_code(reply, &complaint, hint, about) {
         return verdict;
     }
     let failure = failure(reply, &complaint, FailureKind::UnusableAnswer, about);
@@ -161,7 +189,41 @@ fn fault(reply: &Reply, complaint: &Complaint, reach: Reach, about: &About) -> V
 }
 
 /// Codes that say so whatever the status.
-const OUT_OF_CREDIT: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low"];
+const OUT_OF_CREDIT: [&str; 8] = [
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "credit_balance_too_low",
+    "exceeded_current_quota_error",
+    "insufficient_balance",
+    "insufficient_credits",
+    "billing_not_active",
+    // Zhipu: the balance is used up.
+    "1113",
+];
+const NO_CREDIT: [&str; 10] = [
+    "insufficient balance",
+    "insufficient credit",
+    "insufficient funds",
+    "not enough credit",
+    "out of credit",
+    "no credits",
+    "credit balance",
+    "spending limit",
+    "free allocation",
+    "recharge",
+];
+const TOO_LONG: [&str; 8] = [
+    "maximum context length",
+    "context window",
+    "prompt is too long",
+    "input is too long",
+    "input token count",
+    "exceeds the maximum number of tokens",
+    "longer than the maximum model length",
+    "request too large",
+];
+/// A document's own fault, under whatever status.
+const FILTERED: [&str; 3] = ["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"];
 const TOO_LARGE: [&str; 2] = ["context_length_exceeded", "request_too_large"];
 const WRONG_KEY: [&str; 1] = ["invalid_api_key"];
 const OVERLOADED: [&str; 1] = ["overloaded_error"];
@@ -192,10 +254,66 @@ mod tests {
             assert!(
                 matches!(judge(&reply, Some(hint), &About::default()), Verdict::Retry(fault) if fault.reach == Reach::Batch)
             );
-            assert!(matches!(judge(&reply, None, &About::default()), Verdict::Final(..)));
+            assert!(matches!(judge(&reply, None, &About::default()), Verdict::Final(..) | Verdict::Denied(_)));
         }
         let reply = Reply { status: 503, ..Reply::default() };
         assert!(matches!(judge(&reply, Some(hint), &About::default()), Verdict::Retry(fault) if fault.is_overload));
+    }
+
+    #[test]
+    fn no_credit_is_told_from_a_rate_by_codes_first_and_words_second() {
+        let is_final = |body: &str, hint| {
+            let reply = Reply { status: 429, body: body.into(), ..Reply::default() };
+            matches!(judge(&reply, hint, &About::default()), Verdict::Final(failure, Reach::Batch)
+                if failure.kind == FailureKind::OutOfCredit)
+        };
+        let hint = Some(Hint { wait: Delay::from_secs(5), source: "retry-after" });
+        assert!(is_final(r#"{"error":{"code":"1113","message":"m"}}"#, hint));
+        assert!(is_final(r#"{"error":{"type":"exceeded_current_quota_error"}}"#, None));
+        assert!(is_final(r#"{"error":{"message":"Insufficient balance. Please recharge."}}"#, None));
+        assert!(is_final(r#"{"error":{"message":"Quota exceeded for metric: m, limit: 0"}}"#, hint));
+        assert!(!is_final(r#"{"error":{"message":"Quota exceeded for metric: m, limit: 0.5"}}"#, hint));
+        assert!(!is_final(r#"{"error":{"message":"Quota exceeded for metric: m, limit: 50"}}"#, hint));
+        assert!(!is_final(r#"{"error":{"message":"Rate limit reached. No credits are needed to wait."}}"#, hint));
+    }
+
+    #[test]
+    fn a_request_that_is_too_large_is_known_in_the_words_of_many() {
+        for message in [
+            "prompt is too long: 208310 tokens > 200000 maximum",
+            "This model's maximum context length is 8192 tokens, however you requested 10000 tokens.",
+            "The input token count (1048600) exceeds the maximum number of tokens allowed (1048576).",
+            "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+        ] {
+            let body = format!(r#"{{"error":{{"message":"{message}"}}}}"#);
+            assert!(
+                matches!(verdict(400, &body), Verdict::Final(failure, Reach::Document)
+                if failure.kind == FailureKind::TooLarge),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn states_that_pass_are_tried_again_whatever_their_code() {
+        for status in [408, 409, 421, 423, 424, 425, 444, 449, 460, 498, 499, 500, 520, 529, 530] {
+            assert!(matches!(verdict(status, ""), Verdict::Retry(_)), "{status}");
+        }
+        let reply = Reply { status: 422, ..Reply::default() };
+        let hint = Hint { wait: Delay::from_secs(5), source: "retry-after" };
+        assert!(matches!(judge(&reply, Some(hint), &About::default()), Verdict::Retry(_)));
+        assert!(matches!(judge(&reply, None, &About::default()), Verdict::Final(..)));
+    }
+
+    #[test]
+    fn a_word_about_retrying_changes_no_status_that_says_it_all() {
+        let judged = |status| {
+            let headers = [("x-should-retry", "false")].into_iter().collect();
+            judge(&Reply { status, headers, ..Reply::default() }, None, &About::default())
+        };
+        assert!(matches!(judged(401), Verdict::Denied(_)));
+        assert_eq!(judged(429), Verdict::Refused);
+        assert!(matches!(judged(500), Verdict::Final(_, Reach::Document)));
     }
 
     #[test]
@@ -210,10 +328,10 @@ mod tests {
     fn an_error_inside_a_success_is_judged_by_its_code() {
         assert!(matches!(verdict(200, r#"{"error":{"code":502,"message":"m"}}"#), Verdict::Retry(fault)
             if fault.failure.kind == FailureKind::ServerFault));
-        assert!(matches!(verdict(200, r#"{"error":{"code":"401"}}"#), Verdict::Final(failure, Reach::UntilProven)
+        assert!(matches!(verdict(200, r#"{"error":{"code":"401"}}"#), Verdict::Denied(failure)
             if failure.kind == FailureKind::Unauthorised));
         assert!(matches!(verdict(200, r#"{"error":{"code":"insufficient_quota"}}"#), Verdict::Final(_, Reach::Batch)));
         assert!(matches!(verdict(200, r#"{"error":"something broke"}"#), Verdict::Retry(fault)
-            if fault.failure.message == "HTTP 200, but the body is JSON but no chat completion: something broke"));
+            if fault.failure.message == "HTTP 200, but the endpoint reports an error: something broke"));
     }
 }

@@ -60,6 +60,9 @@ fn in_words(verdict: &Verdict) -> String {
             };
             format!("retry{overload}, {}, else {:?}", reach_in_words(*reach), failure.kind)
         }
+        Verdict::Denied(failure) => {
+            format!("denied: final for all until one is answered, then again, {:?}", failure.kind)
+        }
         Verdict::Final(failure, reach) => format!("final, {}, {:?}", reach_in_words(*reach), failure.kind),
     }
 }
@@ -72,10 +75,15 @@ const fn reach_in_words(reach: Reach) -> &'static str {
     }
 }
 
-const CODES: [&str; 15] = [
+const CODES: [&str; 20] = [
     "insufficient_quota",
     "billing_hard_limit_reached",
     "credit_balance_too_low",
+    "exceeded_current_quota_error",
+    "insufficient_balance",
+    "insufficient_credits",
+    "billing_not_active",
+    "1113",
     "context_length_exceeded",
     "request_too_large",
     "invalid_api_key",

@@ -1,5 +1,8 @@
 //! Reads a chat completion from the body of a success. A success that is no completion is a fault, not an answer.
 
+mod lenient;
+mod stream;
+
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -13,11 +16,20 @@ use crate::reply::Reply;
 pub(crate) fn read(reply: &Reply) -> Result<Answer, &'static str> {
     let body = str::from_utf8(&reply.body).map_err(|_| "the body is not UTF-8")?;
     let value = json(body.trim_start_matches('\u{feff}'))?;
+    if value.get("error").is_some_and(is_error) {
+        return Err("the endpoint reports an error");
+    }
     let choice =
         value.get("choices").and_then(|choices| choices.get(0)).ok_or("the body is JSON but no chat completion")?;
+    if choice.get("error").is_some_and(is_error) {
+        return Err("the endpoint reports an error");
+    }
     let message = choice.get("message").filter(|message| message.is_object()).ok_or("the choice has no message")?;
     let text = text(message);
     let finish_reason = choice.get("finish_reason").and_then(Value::as_str).map(String::from);
+    if finish_reason.as_deref().is_some_and(|reason| !is_success(reason)) {
+        return Err("the endpoint broke off the completion");
+    }
     let note = note(message, text.as_deref(), finish_reason.as_deref());
     if text.as_deref().is_none_or(|text| text.trim().is_empty()) && note.is_none() {
         return Err("the completion has no text");
@@ -33,18 +45,44 @@ pub(crate) fn read(reply: &Reply) -> Result<Answer, &'static str> {
     })
 }
 
-/// The one JSON value of a body; some servers end even that with the mark of a stream.
+/// The JSON of a success, however it was sent.
+pub(crate) fn value(body: &[u8]) -> Option<Value> {
+    json(str::from_utf8(body).ok()?.trim_start_matches('\u{feff}')).ok()
+}
+
+/// Some endpoints send `"error": null` with every answer.
+fn is_error(error: &Value) -> bool {
+    match error {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => true,
+    }
+}
+
+/// Whether a completion that ended so is what was asked for, or all that there will be of it. Any other reason is the
+/// endpoint's own trouble (`error`, `abort`, `network_error`, `insufficient_system_resource`), and the text is half.
+fn is_success(finish_reason: &str) -> bool {
+    finish_reason.is_empty() || SUCCESSES.iter().any(|success| finish_reason.eq_ignore_ascii_case(success))
+}
+
+/// The one JSON value of a body; some servers end even that with the mark of a stream, and some stream unasked.
 fn json(body: &str) -> Result<Value, &'static str> {
     let body = body.trim();
-    let start = body.get(..5).unwrap_or(body);
-    match start {
-        "" => return Err("the body is empty"),
-        "data:" | "event" => return Err("the endpoint streams its answer, which was not asked for"),
-        _ if start.starts_with('<') => return Err("the body is a page, not JSON; check the base URL"),
-        _ => {}
+    if body.is_empty() {
+        return Err("the body is empty");
+    }
+    if body.starts_with('<') {
+        return Err("the body is a page, not JSON; check the base URL");
+    }
+    if stream::is_stream(body) {
+        return stream::put_together(body).ok_or("the endpoint streams its answer, and the stream breaks off");
     }
     let body = body.strip_suffix(END_OF_STREAM).unwrap_or(body);
-    serde_json::from_str(body).map_err(|error| match error.is_eof() {
+    let read = serde_json::from_str(body);
+    let read =
+        read.or_else(|error| if error.is_eof() { Err(error) } else { serde_json::from_str(&lenient::mended(body)) });
+    read.map_err(|error| match error.is_eof() {
         true => "the body is cut off",
         false => "the body is not JSON",
     })
@@ -82,15 +120,79 @@ fn note(message: &Value, text: Option<&str>, finish_reason: Option<&str>) -> Opt
 
 fn usage(value: &Value) -> Option<Usage> {
     let usage = value.get("usage")?;
-    let tokens = |name| usage.get(name).and_then(Value::as_u64);
+    let tokens = |name| usage.get(name).and_then(count);
     Some(Usage { prompt_tokens: tokens("prompt_tokens")?, completion_tokens: tokens("completion_tokens")? })
 }
 
+/// A count, which some write as `5.0`; one that is too large is as good as endless.
+fn count(value: &Value) -> Option<u64> {
+    // `as` saturates.
+    let whole = |number: f64| Some(number as u64).filter(|count| *count == u64::MAX || *count as f64 == number);
+    value.as_u64().or_else(|| value.as_f64().and_then(whole))
+}
+
+/// As OpenAI, Azure, Anthropic, Gemini, Mistral, Cohere, Zhipu, vLLM and TGI say it.
+const SUCCESSES: [&str; 24] = [
+    "stop",
+    "length",
+    "content_filter",
+    "tool_calls",
+    "function_call",
+    "tool_use",
+    "tool_call",
+    "end_turn",
+    "stop_sequence",
+    "max_tokens",
+    "max_output_tokens",
+    "max_length",
+    "model_length",
+    "model_context_window_exceeded",
+    "pause_turn",
+    "eos",
+    "eos_token",
+    "complete",
+    "completed",
+    "done",
+    "refusal",
+    "safety",
+    "recitation",
+    "sensitive",
+];
 const END_OF_STREAM: &str = "data: [DONE]";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_a_completion_is_none() {
+        for rest in [
+            r#""finish_reason":"error"}]"#,
+            r#""finish_reason":"insufficient_system_resource"}]"#,
+            r#""finish_reason":"stop","error":{"code":502}}]"#,
+            r#""finish_reason":"stop"}],"error":{"message":"idle timeout"}"#,
+        ] {
+            let body = format!(r#"{{"choices":[{{"message":{{"content":"hal"}},{rest}}}"#);
+            assert!(of(&body).is_err(), "{body}");
+        }
+        for rest in [r#""finish_reason":"STOP"}],"error":null"#, r#""finish_reason":null}]"#, r#""finish_reason":""}]"#]
+        {
+            let body = format!(r#"{{"choices":[{{"message":{{"content":"whole"}},{rest}}}"#);
+            assert!(of(&body).is_ok(), "{body}");
+        }
+    }
+
+    #[test]
+    fn counts_may_be_fractions_in_form_and_of_any_size() {
+        let of = |tokens: &str| {
+            let usage = format!(r#"{{"prompt_tokens":{tokens},"completion_tokens":1}}"#);
+            of(&format!(r#"{{"choices":[{{"message":{{"content":"ok"}}}}],"usage":{usage}}}"#)).unwrap().usage
+        };
+        assert_eq!(of("5.0").map(|usage| usage.prompt_tokens), Some(5));
+        assert_eq!(of("18446744073709551615").map(|usage| usage.prompt_tokens), Some(u64::MAX));
+        assert_eq!(of("1e300").map(|usage| usage.prompt_tokens), Some(u64::MAX));
+        assert_eq!(of("5.5"), None);
+    }
 
     fn of(body: &str) -> Result<Answer, &'static str> {
         read(&Reply { status: 200, body: body.into(), ..Reply::default() })
@@ -151,7 +253,7 @@ mod tests {
         assert_eq!(of("{\"choices\":[{\"mess"), Err("the body is cut off"));
         assert_eq!(of("{\"choices\" 3}"), Err("the body is not JSON"));
         assert_eq!(of("<!DOCTYPE html>"), Err("the body is a page, not JSON; check the base URL"));
-        assert_eq!(of("data: {\"choices\":[]}\n\n"), Err("the endpoint streams its answer, which was not asked for"));
+        assert_eq!(of("data: {\"choices\":[]}\n\n"), Err("the endpoint streams its answer, and the stream breaks off"));
         assert_eq!(of("{\"object\":\"list\"}"), Err("the body is JSON but no chat completion"));
         assert_eq!(of(r#"{"choices":[{"message":{"content":" "}}]}"#), Err("the completion has no text"));
     }

@@ -50,6 +50,8 @@ pub struct Machine {
     /// The latest answer, and as it was when a document was last suspected to be refused whatever happens.
     answered_at: Option<Tick>,
     suspected_at: Option<Tick>,
+    /// Requests that were denied in a row, without an answer in between.
+    denials: u32,
     /// Tokens of the largest document that was answered.
     largest_answered: u64,
     /// Decided, not yet handed out.
@@ -89,6 +91,7 @@ impl Machine {
             told: None,
             answered_at: None,
             suspected_at: None,
+            denials: 0,
             largest_answered: 0,
             backoff: Backoff::new(&settings, seed),
             limiter: Limiter::new(&settings),

@@ -83,13 +83,30 @@ impl Machine {
                 self.halt_if(reach, &failure);
                 self.fail(document, failure);
             }
+            Verdict::Denied(failure) => self.denied(document, flight, failure, hint, now.tick),
             // Only a reply can be a refusal, and then it is handled as one.
             Verdict::Refused | Verdict::Crowded => {}
         }
     }
 
+    /// No way in. Before the first answer, that holds for all; later it may pass, unless it comes again and again.
+    fn denied(&mut self, document: DocumentKey, flight: Flight, failure: Failure, hint: Option<Hint>, now: Tick) {
+        self.denials += 1;
+        if self.answered_at.is_none() || self.denials >= MOST_DENIALS {
+            self.halt_if(Reach::Batch, &failure);
+        }
+        if self.answered_at.is_none() {
+            self.learner.withdrawn(flight.sent, now);
+            self.gate.missed(flight.wave);
+            return self.fail(document, failure);
+        }
+        let fault = Fault { failure, reach: Reach::Document, is_overload: false, is_cold_start: false };
+        self.fault(document, flight, fault, hint, now);
+    }
+
     fn answered(&mut self, document: DocumentKey, flight: Flight, answer: Answer, now: Tick) {
         self.fruitless_since = None;
+        self.denials = 0;
         self.answered_at = Some(now);
         self.largest_answered = self.largest_answered.max(self.documents[document.0].tokens);
         self.gate.answered(flight.wave, flight.sent.at);
@@ -110,7 +127,7 @@ impl Machine {
         } else {
             self.learner.withdrawn(flight.sent, now);
         }
-        if failure.status.is_some_and(|status| status >= 400) {
+        if reach == Reach::Batch || failure.status.is_some_and(|status| status >= 500) {
             // It came from in front of the limit, or as an error of it; if such requests take slots, a refusal will tell.
             self.limiter.withdrawn(flight.sent.ticket);
         }
@@ -220,6 +237,8 @@ impl Machine {
     }
 }
 
+/// So many in a row without an answer are no chance: the key has expired, or the route is gone.
+const MOST_DENIALS: u32 = 5;
 /// A backend that scales from zero says 503 for a minute or more.
 const COLD_START: Delay = Delay::from_secs(10 * 60);
 /// An outage is looked at every 8 s at least: one request is no load.
