@@ -5,7 +5,7 @@
 # What the guest needs: nothing, or a component built by other means. See guest/target.sh.
 cargo = environment=$$(guest/target.sh) && env $$environment cargo
 
-# They are built for WebAssembly, by host/build.rs and by the tests that need them.
+# They are built for WebAssembly, by host/library/build.rs and by the tests that need them.
 guests = $(addprefix --exclude becalm-,component hostile caller service compose)
 
 help:
@@ -60,8 +60,8 @@ component:
 # The crate that is published has the component in it, so that whoever installs it needs no target for WebAssembly. It is
 # built from what is in it, in a folder that has nothing else.
 package:
-	@$(cargo) run --release --quiet -- component -o host/becalm.wasm >/dev/null
-	@$(cargo) package --package becalm --no-verify --allow-dirty --quiet 2>/dev/null; status=$$?; rm host/becalm.wasm; exit $$status
+	@$(cargo) run --release --quiet -- component -o host/library/becalm.wasm >/dev/null
+	@$(cargo) package --package becalm --no-verify --allow-dirty --quiet 2>/dev/null; status=$$?; rm host/library/becalm.wasm; exit $$status
 	@target="$${CARGO_TARGET_DIR:-$$PWD/target}" && folder=$$(mktemp -d) && \
 		tar xzf "$$target"/package/becalm-*.crate -C "$$folder" --strip-components 1 && \
 		cargo build --release --quiet --config 'profile.release.lto="off"' --target-dir "$$target" \

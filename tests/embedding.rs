@@ -164,7 +164,7 @@ fn analyzer(resolve: &Resolve) -> InterfaceId {
 #[test]
 fn the_component_carries_the_contract_that_is_written_down() {
     let mut written = Resolve::default();
-    written.push_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit")).unwrap();
+    written.push_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit")).unwrap();
     let decoded = wit_component::decode(COMPONENT).unwrap();
     assert_eq!(items(decoded.resolve(), analyzer(decoded.resolve())), items(&written, analyzer(&written)));
     let mut printed = Resolve::default();

@@ -14,7 +14,7 @@ pub(crate) fn component(package: &str) -> Vec<u8> {
     // guest/target.sh names a folder where it had to build them by other means.
     match env::var_os(ELSEWHERE) {
         Some(folder) => encoded(Path::new(&folder), package),
-        None => built(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")), "guests", package),
+        None => built(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")), "guests", package),
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn composed(package: &str) -> Vec<u8> {
     fs::write(file("other.wasm"), component(package)).unwrap();
     let status = Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--release", "--package", "becalm-compose"])
-        .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml")])
+        .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml")])
         .args(["--target-dir", concat!(env!("CARGO_TARGET_TMPDIR"), "/compose"), "--"])
         .args(["becalm.wasm", "other.wasm", "composed.wasm"].map(file))
         .status()

@@ -90,7 +90,7 @@ pub(crate) async fn bring_home(
 
 /// Compares a table with its file, or writes the file where that is asked for.
 pub(crate) fn keep(table: &str, file: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/matrix").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/matrix").join(file);
     if std::env::var_os("BECALM_WRITE").is_some() {
         std::fs::write(&path, table).unwrap();
     }

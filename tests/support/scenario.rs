@@ -218,7 +218,7 @@ pub(crate) fn expect(family: &str, id: &str, timeline: &[String]) {
 }
 
 fn folder() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/scenarios"))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/scenarios"))
 }
 
 /// What happened, in one line: when, what, and with what.

@@ -17,7 +17,7 @@ fn main() -> Result<()> {
     let package = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     let wasm = match env::var_os("BECALM_COMPONENT").filter(|file| !file.is_empty()) {
         Some(file) => given(Path::new(&file))?,
-        None if package.join("../guest").exists() => built(&package.join(".."), &out)?,
+        None if package.join("../../guest/policy").exists() => built(&package.join("../.."), &out)?,
         None => given(&package.join("becalm.wasm"))?,
     };
     let component = if Parser::is_component(&wasm) { wasm } else { encoded(&wasm)? };
