@@ -1,12 +1,11 @@
 //! The compiled component on disk, so that not every process has to compile it. Compiled code is run as it is: it is only
 //! taken from a file that nobody but this user can have written, and that is whole.
 
-use std::fs::{self, DirBuilder, File, Metadata};
-use std::hash::{Hash, Hasher};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
 use tracing::debug;
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -69,11 +68,27 @@ fn deserialized(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
 fn store(path: &Path, code: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     private_folder(folder)?;
-    let mut file = NamedTempFile::new_in(folder)?;
+    // Drawn anew each time: others may be at it too.
+    let beside = path.with_extension(format!("{:016x}", RandomState::new().hash_one(())));
+    let written = write(&beside, code).and_then(|()| fs::rename(&beside, path));
+    written.inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+fn write(path: &Path, code: &[u8]) -> io::Result<()> {
+    let mut file = private_file(path)?;
     file.write_all(&xxh3_128(code).to_be_bytes())?;
-    file.write_all(code)?;
-    file.persist(path)?;
-    Ok(())
+    file.write_all(code)
+}
+
+#[cfg(unix)]
+fn private_file(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(not(unix))]
+fn private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
 }
 
 #[cfg(unix)]
