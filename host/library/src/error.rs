@@ -1,5 +1,7 @@
 //! What can go wrong at the library's edge. A document that fails is no error: it is an outcome.
 
+use std::error::Error as Cause;
+
 use wasmtime::WasmBacktrace;
 
 use crate::contract::{SettingsError, SubmitError};
@@ -21,7 +23,7 @@ pub enum Error {
     Key,
     /// The HTTP client cannot be built.
     #[error("the HTTP client cannot be set up")]
-    Client(#[source] reqwest::Error),
+    Client(#[source] Box<dyn Cause + Send + Sync>),
     /// The component or its runtime failed; the session is lost.
     #[error("the component failed: {}", component_message(.0))]
     Component(wasmtime::Error),

@@ -52,12 +52,12 @@ impl Pool {
             .referer(false)
             .tcp_nodelay(true);
         if let Some(pem) = &route.certificates {
-            client = client.tls_certs_merge(Certificate::from_pem_bundle(pem).map_err(Error::Client)?);
+            client = client.tls_certs_merge(Certificate::from_pem_bundle(pem).map_err(client_error)?);
         }
         if route.http2_only {
             client = client.http2_prior_knowledge();
         }
-        let client = client.build().map_err(Error::Client)?;
+        let client = client.build().map_err(client_error)?;
         Ok(Arc::new(Self { client, has_connections: Arc::default() }))
     }
 
@@ -97,6 +97,10 @@ impl Sender for Pool {
             Ok(answer.map(|body| bounded(body, timeouts.between_bytes)))
         })
     }
+}
+
+fn client_error(error: reqwest::Error) -> Error {
+    Error::Client(error.into())
 }
 
 /// The body, with an end to waiting for its next piece, and to its length.
