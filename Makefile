@@ -17,7 +17,7 @@ help:
 	@echo "make test-real both: what others wrote, from its registries"
 	@echo "make limiters-table the same limiters, other clients too, into tests/limiters/table.md"
 	@echo "make component becalm.wasm, the component by itself"
-	@echo "make package the crate as it is published, with the component in it, into target/package"
+	@echo "make package the two crates as they are published, into target/package"
 	@echo "make scenarios every scenario is made to expect what happens, in tests/scenarios/"
 	@echo "make worlds  2,000 random servers that nobody has chosen, and whether the floors hold; count=… seed=…"
 	@echo "make matrix  every server model, measured in virtual time, into tests/matrix/"
@@ -57,15 +57,21 @@ limiters-table:
 component:
 	@$(cargo) run --release --quiet -- component -o becalm.wasm
 
-# The crate that is published has the component in it, so that whoever installs it needs no target for WebAssembly. It is
-# built from what is in it, in a folder that has nothing else.
+# The library that is published has the component in it, so that whoever installs it needs no target for WebAssembly. Both
+# packages are built from what is in them, in a folder that has nothing else: the library by itself, the program on it.
+version = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 package:
 	@$(cargo) run --release --quiet -- component -o host/library/becalm.wasm >/dev/null
-	@$(cargo) package --package becalm --no-verify --allow-dirty --quiet 2>/dev/null; status=$$?; rm host/library/becalm.wasm; exit $$status
+	@$(cargo) package --package becalm --package becalm-cli --no-verify --allow-dirty --quiet 2>/dev/null; status=$$?; \
+		rm host/library/becalm.wasm; exit $$status
 	@target="$${CARGO_TARGET_DIR:-$$PWD/target}" && folder=$$(mktemp -d) && \
-		tar xzf "$$target"/package/becalm-*.crate -C "$$folder" --strip-components 1 && \
-		cargo build --release --quiet --config 'profile.release.lto="off"' --target-dir "$$target" \
-			--manifest-path "$$folder/Cargo.toml" && rm -r "$$folder" && ls "$$target"/package/becalm-*.crate
+		crates="becalm-$(version) becalm-cli-$(version)" && \
+		for crate in $$crates; do \
+			tar xzf "$$target/package/$$crate.crate" -C "$$folder" && \
+			cargo build --release --quiet --config 'profile.release.lto="off"' \
+				--config "patch.crates-io.becalm.path='$$folder/becalm-$(version)'" \
+				--target-dir "$$target" --manifest-path "$$folder/$$crate/Cargo.toml" || exit 1; \
+		done && rm -r "$$folder" && ls $$(printf "$$target/package/%s.crate " $$crates)
 
 scenarios:
 	@$(cargo) build --release --quiet
@@ -89,8 +95,8 @@ matrix:
 
 bench:
 	@$(cargo) bench -p becalm-policy --bench machine
-	@$(cargo) build --release --quiet -p becalm --examples
-	@$(cargo) bench -p becalm --bench throughput
+	@$(cargo) build --release --quiet -p becalm-cli --examples
+	@$(cargo) bench -p becalm-cli --bench throughput
 
 # Needs a nightly compiler and cargo-fuzz; `make fuzz seconds=600` for each target.
 seconds ?= 60
@@ -103,4 +109,5 @@ fuzz:
 check:
 	@$(cargo) fmt --all --check
 	@$(cargo) clippy --release --workspace --all-targets -- -D warnings
+	@$(cargo) clippy --release -p becalm --no-default-features -- -D warnings
 	@$(cargo) doc --release --no-deps --workspace $(guests) --quiet

@@ -1,17 +1,22 @@
 //! The command line, as a person meets it: real processes, real sockets, real files.
 
-mod support;
+#[path = "support/process.rs"]
+mod process;
+#[path = "support/wire.rs"]
+mod wire;
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::server::{Listening, Model, Server, Spread};
+use process::{Ended, becalm};
 use serde_json::Value;
-use support::process::{Ended, becalm};
 use tempfile::TempDir;
+use wire::{Said, Wire, completion};
 
 /// A folder to work in, and a server that allows 10 requests per second.
 struct Desk {
@@ -201,3 +206,70 @@ async fn completions_and_the_manual_know_every_command() {
         }
     }
 }
+
+/// As a user meets it: flags and environment of the command line.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_is_taken_from_the_environment_and_left_out_where_that_is_said() {
+    let proxy = Wire::answering(200, &completion("through the proxy")).await;
+    let address = proxy.url.strip_suffix("/v1").unwrap().to_string();
+    let run = |exempt: &'static str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+        command.args(["probe", "--base-url", "http://model.invalid/v1", "--model", "m"]);
+        command.env_clear().env("HTTP_PROXY", &address).env("http_proxy", &address).env("NO_PROXY", exempt);
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+    };
+    let through = run("").await.unwrap();
+    assert_eq!(through.status.code(), Some(0), "{through:?}");
+    assert_eq!(proxy.bodies.lock().unwrap().len(), 1);
+    let past = run("model.invalid").await.unwrap();
+    assert_eq!(past.status.code(), Some(4), "{past:?}");
+    assert_eq!(proxy.bodies.lock().unwrap().len(), 1);
+}
+
+/// Whatever is said, in all modes, to an endpoint that repeats the key wherever it can: nothing that is printed or written
+/// has it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_key_is_in_nothing_that_is_printed_or_written() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("in.jsonl"), "{\"id\":\"a\",\"text\":\"t\"}\n{\"id\":\"b\",\"text\":\"t\"}\n")
+        .unwrap();
+    let run = ["run", "in.jsonl", "--model", "m", "--jitter", "0", "-o"];
+    let files = ["-vv", "--events", "events.jsonl"];
+    for arguments in [
+        [&run[..], &["1.jsonl"], &files].concat(),
+        [&run[..], &["2.jsonl", "--json"]].concat(),
+        [&run[..], &["3.jsonl", "-q"]].concat(),
+        vec!["probe", "--model", "m"],
+        vec!["probe", "--model", "m", "--json"],
+        vec!["report", "1.jsonl", "--events", "events.jsonl"],
+        vec!["plan", "in.jsonl", "--model", "m"],
+    ] {
+        let endpoint = Wire::saying(|number| {
+            let error = format!("{{\"error\":{{\"message\":\"Incorrect API key provided: {KEY}\"}}}}");
+            let (status, body) = [(429, error.clone()), (500, error.clone()), (200, completion(KEY)), (401, error)]
+                [number.min(3)]
+            .clone();
+            Said { status, headers: format!("retry-after: 1\r\nx-echo: Bearer {KEY}\r\n"), body }
+        })
+        .await;
+        let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+        command
+            .current_dir(folder.path())
+            .args(&arguments)
+            .env("OPENAI_API_KEY", KEY)
+            .env("OPENAI_BASE_URL", &endpoint.url);
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        assert!(!said.is_empty() || arguments.contains(&"-q"), "{arguments:?}");
+        assert!(!String::from_utf8_lossy(&said).contains(KEY), "{arguments:?}");
+    }
+    let mut written = 0;
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let content = fs::read_to_string(entry.unwrap().path()).unwrap();
+        assert!(!content.contains(KEY), "{content}");
+        written += content.matches("Incorrect API key provided: ***").count();
+    }
+    assert!(written > 0, "the endpoint's message is kept, without the key");
+}
+
+const KEY: &str = "sk-7c1f0e5a-this-must-stay-outside-93b2d846";

@@ -3,6 +3,7 @@
 #[path = "support/listening.rs"]
 mod listening;
 
+use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,7 +19,9 @@ use wit_component::WitPrinter;
 use wit_parser::{InterfaceId, Resolve};
 
 fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_BIN_EXE_becalm")).with_file_name("examples").join(name)
+    // This program is one folder further down.
+    let programs = env::current_exe().unwrap().parent().unwrap().with_file_name("examples");
+    programs.join(name)
 }
 
 /// What an example prints with this on standard input; it has to end well.
@@ -171,3 +174,20 @@ fn the_component_carries_the_contract_that_is_written_down() {
     printed.push_str("becalm.wit", CONTRACT).unwrap();
     assert_eq!(items(&printed, analyzer(&printed)), items(&written, analyzer(&written)));
 }
+
+/// With the default features, in a build that has nothing else in it.
+#[test]
+fn whoever_embeds_compiles_nothing_that_only_the_program_needs() {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["tree", "--locked", "--package", "becalm", "--edges", "normal,features", "--prefix", "none"]);
+    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    let tree = String::from_utf8(output.stdout).unwrap();
+    assert!(tree.lines().any(|line| line.starts_with("reqwest ")), "{}", String::from_utf8_lossy(&output.stderr));
+    for line in tree.lines() {
+        let (name, _) = line.split_once(' ').unwrap_or((line, ""));
+        assert!(!OF_THE_PROGRAM.contains(&name) && !line.starts_with("tokio feature \"test-util\""), "{line}");
+    }
+}
+
+const OF_THE_PROGRAM: [&str; 9] =
+    ["clap", "csv", "etcetera", "glob", "indicatif", "tempfile", "toml", "tracing-subscriber", "walkdir"];

@@ -1,8 +1,6 @@
 //! What becalm says of itself and of mistakes, kept word for word in `snapshots/`; `INSTA_UPDATE=always cargo test --release
 //! --test help` writes them anew.
 
-mod support;
-
 use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,13 +1,14 @@
 //! What people have in their files, from the file to the wire and into the results: real processes and real sockets.
 
-mod support;
+#[path = "support/wire.rs"]
+mod wire;
 
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use support::wire::{Said, Wire, completion};
 use tempfile::TempDir;
+use wire::{Said, Wire, completion};
 
 /// The bodies that were sent, as JSON, sorted.
 fn sent(endpoint: &Wire) -> Vec<Value> {

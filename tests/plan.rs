@@ -1,6 +1,7 @@
 //! What a run will take, foretold and kept: `becalm plan`, `--budget`, `--deadline`, against servers that count.
 
-mod support;
+#[path = "support/process.rs"]
+mod process;
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::server::{Kind, Listening, Model, Server, Spread};
+use process::Ended;
 use serde_json::Value;
-use support::process::{self, Ended};
 use tempfile::TempDir;
 
 /// A folder with a batch of texts.

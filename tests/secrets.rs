@@ -13,7 +13,6 @@ use becalm::{Access, Document, FailureKind, Sandbox, Sender, Settings, Verdict};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use support::settings;
-use support::wire::{Said, Wire, completion};
 use wasmtime::{Config, LinearMemory, MemoryCreator, MemoryType};
 
 const KEY: &str = "sk-7c1f0e5a-this-must-stay-outside-93b2d846";
@@ -149,52 +148,6 @@ async fn the_guest_cannot_set_a_key_of_its_own() {
     let verdict = send(&support::SANDBOX, &settings, "http://model.invalid", Arc::clone(&sender)).await;
     assert!(matches!(verdict, Verdict::Failed(_)), "{verdict:?}");
     assert!(sender.keys.lock().unwrap().is_empty());
-}
-
-/// Whatever is said, in all modes, to an endpoint that repeats the key wherever it can: nothing that is printed or written
-/// has it.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_key_is_in_nothing_that_is_printed_or_written() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("in.jsonl"), "{\"id\":\"a\",\"text\":\"t\"}\n{\"id\":\"b\",\"text\":\"t\"}\n")
-        .unwrap();
-    let run = ["run", "in.jsonl", "--model", "m", "--jitter", "0", "-o"];
-    let files = ["-vv", "--events", "events.jsonl"];
-    for arguments in [
-        [&run[..], &["1.jsonl"], &files].concat(),
-        [&run[..], &["2.jsonl", "--json"]].concat(),
-        [&run[..], &["3.jsonl", "-q"]].concat(),
-        vec!["probe", "--model", "m"],
-        vec!["probe", "--model", "m", "--json"],
-        vec!["report", "1.jsonl", "--events", "events.jsonl"],
-        vec!["plan", "in.jsonl", "--model", "m"],
-    ] {
-        let endpoint = Wire::saying(|number| {
-            let error = format!("{{\"error\":{{\"message\":\"Incorrect API key provided: {KEY}\"}}}}");
-            let (status, body) = [(429, error.clone()), (500, error.clone()), (200, completion(KEY)), (401, error)]
-                [number.min(3)]
-            .clone();
-            Said { status, headers: format!("retry-after: 1\r\nx-echo: Bearer {KEY}\r\n"), body }
-        })
-        .await;
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_becalm"));
-        command
-            .current_dir(folder.path())
-            .args(&arguments)
-            .env("OPENAI_API_KEY", KEY)
-            .env("OPENAI_BASE_URL", &endpoint.url);
-        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        assert!(!said.is_empty() || arguments.contains(&"-q"), "{arguments:?}");
-        assert!(!String::from_utf8_lossy(&said).contains(KEY), "{arguments:?}");
-    }
-    let mut written = 0;
-    for entry in std::fs::read_dir(folder.path()).unwrap() {
-        let content = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        assert!(!content.contains(KEY), "{content}");
-        written += content.matches("Incorrect API key provided: ***").count();
-    }
-    assert!(written > 0, "the endpoint's message is kept, without the key");
 }
 
 const MOST_MEMORY: usize = 64 * 1024 * 1024;

@@ -1,12 +1,11 @@
-//! The client on real sockets: TLS with a made-up authority, HTTP/2, a proxy, and servers that reset, stall, dribble, hang up
-//! or never come to an end.
+//! The client on real sockets: TLS with a made-up authority, HTTP/2, and servers that reset, stall, dribble, hang up or
+//! never come to an end.
 
 mod support;
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -20,7 +19,6 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use support::SANDBOX;
-use support::wire::{Wire, completion};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -147,25 +145,6 @@ async fn http2_is_spoken_over_plain_tcp_if_that_is_set() {
     let route = Route { http2_only: true, ..Route::default() };
     let (version, _) = exchange(&pool(&route), format!("http://{address}/v1")).await.unwrap();
     assert_eq!(version, Version::HTTP_2);
-}
-
-/// As a user meets it: flags and environment of the command line.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_proxy_is_taken_from_the_environment_and_left_out_where_that_is_said() {
-    let proxy = Wire::answering(200, &completion("through the proxy")).await;
-    let address = proxy.url.strip_suffix("/v1").unwrap().to_string();
-    let run = |exempt: &'static str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
-        command.args(["probe", "--base-url", "http://model.invalid/v1", "--model", "m"]);
-        command.env_clear().env("HTTP_PROXY", &address).env("http_proxy", &address).env("NO_PROXY", exempt);
-        tokio::task::spawn_blocking(move || command.output().unwrap())
-    };
-    let through = run("").await.unwrap();
-    assert_eq!(through.status.code(), Some(0), "{through:?}");
-    assert_eq!(proxy.bodies.lock().unwrap().len(), 1);
-    let past = run("model.invalid").await.unwrap();
-    assert_eq!(past.status.code(), Some(4), "{past:?}");
-    assert_eq!(proxy.bodies.lock().unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

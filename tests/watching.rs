@@ -1,6 +1,7 @@
 //! What a run says while it goes, to people and to machines, and the page that is made of it.
 
-mod support;
+#[path = "support/process.rs"]
+mod process;
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::server::{Listening, Model, Server, Spread};
+use process::Ended;
 use serde_json::Value;
-use support::process::{self, Ended};
 use tempfile::TempDir;
 
 /// A folder with a batch of 15 texts, and a server that allows 10 requests per 2 s.

@@ -5,9 +5,7 @@
 pub(crate) mod endpoint;
 pub(crate) mod on_component;
 pub(crate) mod on_policy;
-pub(crate) mod process;
 pub(crate) mod scenario;
-pub(crate) mod wire;
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};

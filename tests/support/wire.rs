@@ -1,5 +1,7 @@
 //! An endpoint on a socket that answers as it is told, request by request, and keeps what was sent to it.
 
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Brings a batch of prompts home through a rate limit.
 //!
 //! The policy runs as a sandboxed WebAssembly component; this library runs the component in wasmtime, gives it HTTP with
-//! the API key added outside the sandbox, and reads documents and writes outcomes.
+//! the API key added outside the sandbox, and, if it is asked to, reads documents from files and writes outcomes into one.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), becalm::Error> {
@@ -22,6 +22,13 @@
 //! }
 //! # Ok(()) }
 //! ```
+//!
+//! # Features
+//!
+//! - `pool`, the default: [`Pool`], the HTTP client. Without it the embedder carries the requests, by a [`Sender`] of its own.
+//! - `files`: [`documents`] from files and folders, and [`outcomes`] into a file that a later run goes on from.
+//! - `server-models`: [`server`], servers with a rate limit, over TCP and in process, with what tokio needs to have its clock
+//!   paused.
 
 #![deny(missing_docs)]
 
@@ -50,10 +57,15 @@ mod clock;
 pub use clock::Clock;
 
 pub mod http;
-pub use http::{Access, Metered, Pool, Route, Sender};
+pub use http::{Access, Metered, Sender};
+#[cfg(feature = "pool")]
+pub use http::{Pool, Route};
 
+#[cfg(feature = "files")]
 pub mod documents;
 
+#[cfg(feature = "files")]
 pub mod outcomes;
 
+#[cfg(feature = "server-models")]
 pub mod server;

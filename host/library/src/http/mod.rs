@@ -6,6 +6,7 @@ mod access;
 mod hooks;
 mod link;
 mod meter;
+#[cfg(feature = "pool")]
 mod pool;
 mod redaction;
 
@@ -21,6 +22,7 @@ pub use self::access::Access;
 pub(crate) use self::hooks::Hooks;
 pub(crate) use self::link::add_to_linker;
 pub use self::meter::Metered;
+#[cfg(feature = "pool")]
 pub use self::pool::{Pool, Route};
 /// How a request ends without an answer; the guest sees the code of the same name.
 pub use wasmtime_wasi_http::Error as TransportError;

@@ -9,7 +9,7 @@ use becalm::{Admits, Rate, Unit};
 use serde::Deserialize;
 
 use super::each_line;
-use crate::cli::values::rate_in_words;
+use crate::values::rate_in_words;
 
 /// All times are in milliseconds since the first event.
 #[derive(Debug, Default)]

@@ -38,7 +38,7 @@ use self::exit::Exit;
 
 /// Brings a batch of prompts home through a rate limit.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "becalm", version, arg_required_else_help = true, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -57,7 +57,7 @@ enum Command {
     Man(manual::Manual),
 }
 
-pub(crate) fn main() -> ExitCode {
+fn main() -> ExitCode {
     let cli = defaults::matches(Cli::command())
         .map(|matches| Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()));
     match cli.and_then(|cli| carry_out(cli.command)) {
