@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Semaphore, Thread
 
@@ -40,6 +41,18 @@ def documents(*ids: str) -> list[Document]:
 
 def numbered(count: int) -> list[Document]:
     return documents(*map(str, range(count)))
+
+
+def interrupted(reply: Reply) -> Callable[[], Reply]:
+    """This reply, and before the first Ctrl-C."""
+    signals = iter([signal.SIGINT])
+
+    def replied() -> Reply:
+        for number in signals:
+            os.kill(os.getpid(), number)
+        return reply
+
+    return replied
 
 
 def outcomes(session: Session) -> dict[str, Outcome]:
@@ -217,6 +230,81 @@ def test_a_signal_handler_can_stop_an_iteration_and_loses_nothing(
             assert outcomes(session).keys() == {"0", "1", "2"}
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+def test_a_loop_that_is_left_early_loses_no_outcome(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    ids = []
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        session.submit(numbered(20))
+        for _ in range(20):
+            for outcome in session.outcomes():
+                ids.append(outcome.id)
+                break
+        assert list(session.outcomes()) == []
+    assert sorted(ids, key=int) == [str(number) for number in range(20)]
+
+
+def test_an_iteration_that_is_left_early_leaves_its_events_to_next(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        session.submit(numbered(8))
+        told = [next(iter(session))]
+        while events := session.next(wait=5_000):
+            told += events
+    assert sum(isinstance(event.what, Outcome) for event in told) == 8
+
+
+def test_ctrl_c_ends_the_loop_with_the_last_outcome_and_is_raised_then(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    endpoint.reply = interrupted(Reply(429, {"retry-after": "9"}))
+    with pytest.raises(KeyboardInterrupt):
+        with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+            session.submit(numbered(3))
+            ended = outcomes(session)
+    assert ended.keys() == {"0", "1", "2"}
+    assert all(isinstance(outcome.verdict, Postponed) for outcome in ended.values())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_answers_to_what_was_on_the_wire_come_home_after_ctrl_c(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    endpoint.reply = interrupted(Reply())
+    settings = replace(settings, limits=replace(settings.limits, max_in_flight=1))
+    with pytest.raises(KeyboardInterrupt):
+        with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+            session.submit(numbered(3))
+            verdicts = [outcome.verdict for outcome in session.outcomes()]
+    answered = sum(isinstance(verdict, Answered) for verdict in verdicts)
+    assert len(verdicts) == 3 and answered == len(endpoint.received)
+
+
+def test_a_second_ctrl_c_is_raised_at_once(sandbox: Sandbox, settings: Settings, endpoint: Endpoint) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+            session.submit(numbered(3))
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+            pytest.fail("it was not raised")
+    assert endpoint.received == []
+
+
+def test_ctrl_c_stops_every_session_that_is_open(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    settings = settings.to(endpoint.base_url, "some-model")
+    with pytest.raises(KeyboardInterrupt):
+        with sandbox.open(settings) as outer, sandbox.open(settings) as within:
+            os.kill(os.getpid(), signal.SIGINT)
+            for session in (outer, within):
+                assert outcomes(session) == {}
+                with pytest.raises(Stopped):
+                    session.submit(numbered(1))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_session_that_was_left_cannot_be_used(

@@ -6,7 +6,7 @@ from threading import Event, Thread
 
 from servers import Endpoint, Reply
 
-from becalm import Answered, Document, Outcome, Report, Sandbox, Settings, Text
+from becalm import Answered, Document, Outcome, Report, Sandbox, Session, Settings, Text
 
 
 def documents(count: int) -> list[Document]:
@@ -65,6 +65,30 @@ def test_a_session_is_an_asynchronous_iterator_too(
             return [event.what.id async for event in session if isinstance(event.what, Outcome)]
 
     assert sorted(asyncio.run(ids())) == ["0", "1", "2"]
+
+
+def test_a_task_that_is_cancelled_loses_no_outcome(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    ids = []
+
+    async def collect(session: Session) -> None:
+        async for event in session:
+            if isinstance(event.what, Outcome):
+                ids.append(event.what.id)
+
+    async def cancel_and_collect_again() -> None:
+        with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+            session.submit(documents(30))
+            done: set[asyncio.Task[None]] = set()
+            while not done:
+                task = asyncio.create_task(collect(session))
+                done, _ = await asyncio.wait({task}, timeout=0.02)
+                task.cancel()
+                await asyncio.wait({task})
+
+    asyncio.run(cancel_and_collect_again())
+    assert sorted(ids, key=int) == [str(number) for number in range(30)]
 
 
 def test_threads_share_a_sandbox(
