@@ -1,10 +1,16 @@
-"""The classes are those of the contract: fields, cases and enums have the names that the component's types have."""
+"""The classes are those of the contract: fields, cases and enums have the names that the component's types have, and say of
+themselves, with units, defaults and ranges, what it says."""
 
+import ast
+import inspect
+import re
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from contract_text import contract_text
 from wasmtime import Engine
 from wasmtime.component import Component, EnumType, RecordType, VariantType
 
@@ -84,3 +90,32 @@ def test_every_case_has_a_class(exported: Any, name: str) -> None:
     cases, union = VARIANTS[name]
     assert list(cases) == [case for case, _ in variant.cases]
     assert len(get_args(union)) == len(cases)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_field_says_what_the_contract_says(name: str) -> None:
+    ours: Any = RECORDS[name]
+    said = docstrings(ast.parse(inspect.getsource(ours)).body[0])
+    expected = {member: text for (record, member), text in contract_text().items() if record == name}
+    assert said == {member.replace("-", "_"): text for member, text in expected.items()}
+
+
+@pytest.mark.parametrize("name", ENUMS)
+def test_a_literal_says_of_each_name_what_the_contract_says(name: str) -> None:
+    module = inspect.getsource(becalm.limits) + inspect.getsource(becalm.outcomes) + inspect.getsource(becalm.events)
+    listed = docstrings(ast.parse(module))[name.title().replace("-", "")]
+    said = dict(re.findall(r"- `([\w-]+)`: (.*?)(?= - `|$)", listed))
+    assert said == {member: text for (enum, member), text in contract_text().items() if enum == name}
+
+
+def docstrings(block: Any) -> dict[str, str]:
+    """What stands under each field, on one line."""
+    return {
+        before.target.id: " ".join(after.value.value.split())
+        for before, after in pairwise(block.body)
+        if isinstance(before, ast.AnnAssign)
+        and isinstance(before.target, ast.Name)
+        and isinstance(after, ast.Expr)
+        and isinstance(after.value, ast.Constant)
+        and isinstance(after.value.value, str)
+    }

@@ -26,4 +26,6 @@ class Document:
     """One piece of work. Its id names the outcome."""
 
     id: str
+    """Names the outcome. Any text; unique among the documents that have no outcome yet."""
     input: Input
+    """What is to be analysed."""

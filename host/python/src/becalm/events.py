@@ -9,6 +9,12 @@ from .settings import Header
 from .time import EpochMilliseconds, Milliseconds
 
 PauseReason: TypeAlias = Literal["refused", "limit", "pace", "back-off"]
+"""
+- `refused`: The endpoint refused a request: until the time that it says, or until the next look.
+- `limit`: A limit's window is full.
+- `pace`: `Limits.pace`.
+- `back-off`: Faults: one holds all (see `Faulted`), or all documents that are left back off.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +24,7 @@ class Paused:
     until: EpochMilliseconds
     reason: PauseReason
     limit: Rate | None
+    """The limit that is waited for, if it is known or believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,7 @@ class HintIgnored:
     """A wait or limit that the endpoint stated could not be read."""
 
     name: str
+    """Header name, lower case, or `body`."""
     value: str
 
 
@@ -47,9 +55,17 @@ class Refused:
     id: str
     status: int
     wait: Milliseconds
+    """Nothing is sent for this long. A document that is refused again and again while others are answered
+    waits longer than the others, who wait for the hint, and ever longer; in the end it fails."""
     jitter: Milliseconds
+    """The part of `wait` that is jitter; the rest is what `source` says."""
     source: str
+    """Where the wait comes from: a header name, lower case, `body`, `fallback-wait`, `probe` (nobody says how
+    long, so one request looks: soon, and then ever later, or where a usual window ends), `max-in-flight` (the
+    endpoint says that too many are on the wire: until one of them ends) or `back-off` (longer than the hint,
+    which was obeyed and was too short, or shorter than another one; or for this document alone)."""
     headers: tuple[Header, ...]
+    """All header fields of the refusal, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +74,15 @@ class Faulted:
 
     id: str
     status: int | None
+    """HTTP status; `None` where no answer came."""
     message: str
+    """What happened."""
     wait: Milliseconds
+    """This document is not sent for this long, or nothing where it holds all."""
     jitter: Milliseconds
+    """The part of `wait` that is jitter; the rest is the hint, or nothing where there was none."""
     source: str
+    """Where the wait comes from: a header name, lower case, `body`, or `back-off`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +91,9 @@ class Sent:
 
     id: str
     attempt: int
+    """1 for the first try."""
     in_flight: int
+    """Requests on the wire, this one included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +121,14 @@ class Status:
     """Where a session stands."""
 
     queued: int
+    """Not sent yet, or to be sent again."""
     in_flight: int
     answered: int
     failed: int
     postponed: int
     refusals: int
+    """Refused requests so far."""
     paused: Paused | None
+    """The pause that is on now."""
     limits: tuple[Limit, ...]
+    """All limits that are known or believed now."""

@@ -17,8 +17,25 @@ FailureKind: TypeAlias = Literal[
     "unusable-answer",
     "invalid-document",
 ]
+"""
+- `rejected`: The endpoint does not accept the request (400, 422, a redirect and the like), or refused this
+  document again and again while others were answered.
+- `unauthorised`: The key is missing, wrong or not allowed to do this (401, 403).
+- `not-found`: Path or model do not exist there (404, 405, 410).
+- `too-large`: The document does not fit: body, context length or token budget.
+- `out-of-credit`: No credit or quota left (402, `insufficient_quota`).
+- `unreachable`: No answer: connection, TLS, timeout; after `max_attempts` tries where trying again can help.
+- `server-fault`: The endpoint's own fault (5xx), after `max_attempts` tries.
+- `unusable-answer`: A success that is no completion, after `max_attempts` tries.
+- `invalid-document`: The document cannot be made into a request; nothing was sent.
+"""
 
 PostponeReason: TypeAlias = Literal["patience", "stopped", "halted"]
+"""
+- `patience`: The next slot is further away than `patience`, or nothing was answered for as long.
+- `stopped`: `stop` was called.
+- `halted`: A failure that would hit every document came first: see `halted`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +51,19 @@ class Answered:
     """A completion. `body` is the answer as it came, JSON."""
 
     text: str | None
+    """The model's text; `None` where it gave none (a refusal, tool calls): see `note`."""
     finish_reason: str | None
+    """As the endpoint said it: `stop`, `length`, `content_filter`, `tool_calls`."""
     note: str | None
+    """What a reader should know, such as "cut off at max_tokens"; `None` when all is well."""
     usage: Usage | None
+    """`None` if the endpoint does not report it."""
     status: int
+    """HTTP status, 200 to 299."""
     request_id: str | None
+    """`x-request-id` of the answer."""
     body: str
+    """The body as it came, JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +72,13 @@ class Failed:
 
     kind: FailureKind
     message: str
+    """What happened and what to change."""
     status: int | None
+    """HTTP status of the last try; `None` where no answer came."""
     request_id: str | None
+    """`x-request-id` of the last try."""
     body: str | None
+    """The last body as it came; `None` where none came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +87,9 @@ class Postponed:
 
     reason: PostponeReason
     until: EpochMilliseconds | None
+    """When it can go on; `None`: at any time."""
     message: str
+    """In words."""
 
 
 Verdict: TypeAlias = Answered | Failed | Postponed
@@ -72,8 +102,11 @@ class Outcome:
     id: str
     verdict: Verdict
     attempts: int
+    """Requests sent for it; 0 if none was."""
     refusals: int
+    """How many of them were refused (HTTP 429 and its kin)."""
     waited: Milliseconds
+    """Time between the end of a refused or failed try and the start of the next, summed up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +114,12 @@ class Report:
     """What became of a batch: one outcome per document, in their order."""
 
     outcomes: tuple[Outcome, ...]
+    """One per document, in the order of the documents."""
     limits: tuple[Limit, ...]
+    """Limits that are known or believed at the end. Worth setting next time are those from `headers`, and
+    those from `refusals` with 3 `cycles` or more: a rate in `Limits.rates`, requests at one time as
+    `Limits.max_in_flight`."""
     refusals: int
     elapsed: Milliseconds
     halted: Failed | None
+    """The failure that ended the batch early."""

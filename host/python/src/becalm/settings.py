@@ -11,6 +11,7 @@ class Header:
     """One header field."""
 
     name: str
+    """Case does not matter."""
     value: str
 
 
@@ -19,8 +20,13 @@ class Endpoint:
     """Where the requests go."""
 
     base_url: str
+    """`http://` or `https://`, host, optional port and path, up to and without `/chat/completions`; a slash
+    at the end does no harm. Default: empty, which is refused."""
     # Not in the representation, and so not in logs: the API key is among them.
     headers: tuple[Header, ...] = field(repr=False)
+    """Sent with every request, after `content-type` and `content-length`. Default: none. A name that is no
+    HTTP token, or a value with control characters, is refused. The API key does not belong here: it would be
+    visible in the sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +34,20 @@ class Chat:
     """What is asked of the model, for documents given as `Text`."""
 
     model: str
+    """The model's name as the endpoint knows it. Default: empty, which is refused when a `Text` is
+    submitted."""
     system_prompt: str | None
+    """The system message. Default: "You are a document analyst."; `None`: no system message."""
     prompt_template: str
+    """The user message; `{text}` stands for the document and must occur. Default: "Analyze this document:",
+    an empty line, `{text}`."""
     max_tokens: int | None
+    """`max_tokens` of the request, at least 1. Default: 512; `None`: not sent, the endpoint decides."""
     temperature: float | None
+    """`temperature`, 0 to 2. Default: `None`, the endpoint decides."""
     extra: str | None
+    """A JSON object whose members are added to the request body and win over the ones above, such as
+    `{"top_p":0.9}`. Default: `None`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +55,12 @@ class Limits:
     """How much may go out."""
 
     max_in_flight: int
+    """Requests on the wire at one time, 1 to 10,000. Default: 8. A document that waits holds no place."""
     rates: tuple[Rate, ...]
+    """Limits that are known beforehand; all of them hold. Default: none, that is learnt from headers and
+    refusals. At most 16."""
     pace: Milliseconds
+    """Least time between the starts of two requests, at most a day. Default: 0, no pace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +68,23 @@ class Retry:
     """What happens after a refusal or a fault."""
 
     max_attempts: int
+    """Tries of one document that may end in a fault, the first included, 1 to 1,000. Default: 5. None is used
+    up by a refusal (HTTP 429), by a fault that holds all (see `Faulted`) once the endpoint has answered or
+    where it says how long, and by a 503 in the ten minutes after the document's first."""
     base: Milliseconds
+    """First step of the back-off after faults: U(0, min(cap, base * 2^n)), "full jitter", or the hint where
+    that is longer. 1 ms to 1 day. Default: 1 s."""
     cap: Milliseconds
+    """Longest step of the back-off, from `base` to 1 day. Default: 60 s."""
     jitter: Milliseconds
+    """Spread added on top of a hinted wait after a refusal, U(0, jitter), at most a quarter of a short hint;
+    never subtracted. At most 1 day. Default: 2 s."""
     patience: Milliseconds
+    """The longest wait for the next request, and the longest time of refusals, or of faults that hold all,
+    without one answer; what would wait longer ends as `postponed`. 1 ms to 31 days. Default: 1 h."""
     fallback_wait: Milliseconds | None
+    """The wait after a refusal that carries no hint: it is taken for the hint. At most 1 day. Default:
+    `None`, that is one request looks, soon and then ever later (`probe`, see `Refused`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +92,13 @@ class Timeouts:
     """How long one try may take."""
 
     connect: Milliseconds
+    """Name lookup, TCP and TLS. Default: 10 s."""
     first_byte: Milliseconds
+    """From the request's end to the first byte of the answer. Default: 10 min."""
     between_bytes: Milliseconds
+    """Between two pieces of the answer. Default: 60 s."""
     whole_request: Milliseconds
+    """From the start of a try to its end. Default: 15 min."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +111,10 @@ class Settings:
     retry: Retry
     timeouts: Timeouts
     seed: int | None
+    """Seed of jitter and back-off. Default: `None`, that is drawn from `wasi:random`. With a seed and the
+    same replies at the same times, two runs are identical."""
     trace: bool
+    """Report every request with a `Sent` event too. Default: false."""
 
     def to(self, base_url: str, model: str, api_key: str | None = None) -> "Settings":
         """The same for this endpoint, model and key, which goes out as a bearer token."""
