@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from servers import Endpoint, MockServer, Reply
 
+import becalm
 from becalm import (
     Answered,
     Document,
@@ -91,6 +92,48 @@ def test_the_key_arrives_and_is_not_in_what_python_prints(
     verdicts(sandbox, texts(1), settings)
     assert endpoint.received[0].headers["authorization"] == "Bearer secret"
     assert "secret" not in repr(settings)
+
+
+def test_white_space_around_the_key_is_not_sent_and_an_empty_key_is_none(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    for key in (" secret\n", "\n", ""):
+        verdicts(sandbox, texts(1), settings.to(endpoint.base_url, "some-model", key))
+    sent = [received.headers.get("authorization") for received in endpoint.received]
+    assert sent == ["Bearer secret", None, None]
+
+
+def test_a_key_that_no_header_can_carry_is_refused_unsaid(settings: Settings) -> None:
+    with pytest.raises(SettingsError, match="hint: ") as error:
+        settings.to("http://127.0.0.1", "some-model", "se\ncret")
+    assert "cret" not in str(error.value)
+
+
+def test_endpoint_and_key_are_those_of_the_environment_unless_they_are_given(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    assert sandbox.settings("m") == sandbox.default_settings().to("http://127.0.0.1/v1", "m", "secret")
+    rate = Rate("requests", 10, window=1_000)
+    given = sandbox.settings("m", base_url="http://other/v1", api_key="", rates=[rate])
+    assert given.endpoint == becalm.Endpoint("http://other/v1", headers=())
+    assert given.limits.rates == (rate,)
+
+
+def test_a_missing_endpoint_is_said_with_a_hint(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(SettingsError, match="hint: .*OPENAI_BASE_URL"):
+        sandbox.settings("some-model")
+
+
+def test_a_verdict_is_printed_in_words(sandbox: Sandbox, settings: Settings, endpoint: Endpoint) -> None:
+    settings = settings.to(endpoint.base_url, "some-model")
+    settings = replace(settings, limits=replace(settings.limits, max_in_flight=1))
+    assert list(map(str, verdicts(sandbox, texts(1), settings))) == ["fine"]
+    endpoint.replies(Reply(401))
+    failed, postponed = map(str, verdicts(sandbox, texts(2), settings))
+    assert failed.startswith("failed: HTTP 401") and postponed.startswith("postponed: ")
 
 
 def test_every_request_has_a_connection_of_its_own(

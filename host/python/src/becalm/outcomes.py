@@ -48,7 +48,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A completion. `body` is the answer as it came, JSON."""
+    """A completion. `str` gives its text, or the note where it has none."""
 
     text: str | None
     """The model's text; `None` where it gave none (a refusal, tool calls): see `note`."""
@@ -65,10 +65,13 @@ class Answered:
     body: str
     """The body as it came, JSON."""
 
+    def __str__(self) -> str:
+        return (self.note or "") if self.text is None else self.text
+
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """It will not be answered by trying again. `message` says what to change."""
+    """It will not be answered by trying again. `str` says why, after "failed: "."""
 
     kind: FailureKind
     message: str
@@ -80,16 +83,22 @@ class Failed:
     body: str | None
     """The last body as it came; `None` where none came."""
 
+    def __str__(self) -> str:
+        return f"failed: {self.message}"
+
 
 @dataclass(frozen=True, slots=True)
 class Postponed:
-    """A later run can bring it home: from `until` on, or at any time."""
+    """A later run can bring it home: from `until` on, or at any time. `str` says why, after "postponed: "."""
 
     reason: PostponeReason
     until: EpochMilliseconds | None
     """When it can go on; `None`: at any time."""
     message: str
     """In words."""
+
+    def __str__(self) -> str:
+        return f"postponed: {self.message}"
 
 
 Verdict: TypeAlias = Answered | Failed | Postponed

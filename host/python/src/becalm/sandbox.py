@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -9,8 +10,10 @@ from wasmtime import Engine
 from wasmtime.component import Component, Linker
 
 from .documents import Document
+from .errors import SettingsError
 from .instance import Instance
 from .lift import lift_report, lift_session, lift_settings
+from .limits import Rate
 from .lower import lower, lower_document
 from .outcomes import Report
 from .session import Session
@@ -31,8 +34,26 @@ class Sandbox:
         self._linker.add_wasip2()
         self._linker.add_wasi_http()
 
+    def settings(
+        self, model: str, *, base_url: str | None = None, api_key: str | None = None, rates: Iterable[Rate] = ()
+    ) -> Settings:
+        """The component's defaults for this model, as the endpoint calls it. All else is changed with `dataclasses.replace`.
+
+        `base_url` is up to and without `/chat/completions`; default: `OPENAI_BASE_URL`. `api_key` goes out as a bearer token;
+        default: `OPENAI_API_KEY`, and none if that is missing or empty. `rates` are the limits that are known, at most 16;
+        default: none, that is learnt.
+
+        Raises `SettingsError` where no endpoint is named, and for a key that cannot be sent.
+        """
+        base_url = base_url or os.environ.get("OPENAI_BASE_URL")
+        if not base_url:
+            raise SettingsError("endpoint.base-url", NO_ENDPOINT)
+        api_key = os.environ.get("OPENAI_API_KEY") if api_key is None else api_key
+        settings = self.default_settings().to(base_url, model, api_key)
+        return replace(settings, limits=replace(settings.limits, rates=tuple(rates)))
+
     def default_settings(self) -> Settings:
-        """The component's defaults; they lack an endpoint and a model, see `Settings.to`."""
+        """The component's defaults; they lack an endpoint and a model, see `settings` and `Settings.to`."""
         with self._instance() as instance:
             return lift_settings(instance.call("default-settings"))
 
@@ -74,3 +95,9 @@ def read_component(given: str | os.PathLike[str] | None) -> bytes:
         "this package came without its component\n"
         "hint: becalm component -o becalm.wasm, and name that file in BECALM_COMPONENT_FILE"
     )
+
+
+NO_ENDPOINT = (
+    "no endpoint is named\n"
+    "hint: name it with base_url or OPENAI_BASE_URL, such as https://api.example.com/v1"
+)

@@ -1,7 +1,10 @@
-"""All that can be set. There are no defaults here: start from `Sandbox.default_settings`, which asks the component."""
+"""All that can be set. There are no defaults here: start from `Sandbox.settings`, which asks the component. Those that the
+docstrings name are the contract's, word for word; a test holds them equal."""
 
+import re
 from dataclasses import dataclass, field, replace
 
+from .errors import SettingsError
 from .limits import Rate
 from .time import Milliseconds
 
@@ -117,7 +120,22 @@ class Settings:
     """Report every request with a `Sent` event too. Default: false."""
 
     def to(self, base_url: str, model: str, api_key: str | None = None) -> "Settings":
-        """The same for this endpoint, model and key, which goes out as a bearer token."""
-        authorization = () if api_key is None else (Header("authorization", f"Bearer {api_key}"),)
-        endpoint = Endpoint(base_url, self.endpoint.headers + authorization)
+        """The same for this endpoint, model and key, which goes out as a bearer token; without one, or with an empty one, none
+        goes out.
+
+        Raises `SettingsError` if the key has spaces, line ends or other signs that no header can carry.
+        """
+        endpoint = Endpoint(base_url, self.endpoint.headers + authorization(api_key))
         return replace(self, endpoint=endpoint, chat=replace(self.chat, model=model))
+
+
+def authorization(api_key: str | None) -> tuple[Header, ...]:
+    # Files and shells leave white space around a key.
+    key = (api_key or "").strip()
+    if not key:
+        return ()
+    if re.fullmatch(r"[\x21-\x7e]+", key) is None:
+        # The key itself is not named.
+        message = "the key cannot be sent in a header\nhint: look for line ends and stray characters in it"
+        raise SettingsError("endpoint.headers", message)
+    return (Header("authorization", f"Bearer {key}"),)
