@@ -13,8 +13,8 @@ from typing import Any
 class MockServer:
     """`becalm mock-server`, while the `with` statement lasts."""
 
-    def __init__(self, program: str) -> None:
-        self._command = [program, "mock-server", "--window", "2s", "--latency", "20ms", "--port", "0"]
+    def __init__(self, program: str, window: str = "2s") -> None:
+        self._command = [program, "mock-server", "--window", window, "--latency", "20ms", "--port", "0"]
 
     def __enter__(self) -> "MockServer":
         self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)

@@ -1,14 +1,13 @@
-"""How the component is found, and that the example in the README works."""
+"""How the component is found, and which version this is."""
 
 import re
 from pathlib import Path
 
 import pytest
-from servers import MockServer
 
 from becalm import Sandbox
 
-README = Path(__file__).parents[1] / "README.md"
+PROJECT = Path(__file__).parents[1]
 
 
 def test_the_component_is_found_by_the_environment(
@@ -25,16 +24,10 @@ def test_a_missing_component_is_said_with_a_hint(monkeypatch: pytest.MonkeyPatch
         Sandbox()
 
 
-def test_the_example_in_the_readme_works(
-    component_file: Path,
-    mock_server: MockServer,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    example = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
-    assert example is not None
-    monkeypatch.setenv("BECALM_COMPONENT_FILE", str(component_file))
-    monkeypatch.setenv("OPENAI_API_KEY", "some-key")
-    exec(example[1].replace("https://api.example.com/v1", mock_server.base_url), {})
-    assert "Analysed" in capsys.readouterr().out
-    assert mock_server.stats()["answered"] == 1
+def test_the_version_is_the_workspaces() -> None:
+    assert version_in(PROJECT / "pyproject.toml") == version_in(PROJECT / "../../Cargo.toml")
+
+
+def version_in(file: Path) -> str:
+    [version] = re.findall(r'^version = "(.*)"$', file.read_text(), re.MULTILINE)
+    return str(version)

@@ -1,7 +1,8 @@
 """Brings a batch of prompts home through a rate limit.
 
 The policy is becalm's WebAssembly component, run by wasmtime; this package hands documents in and outcomes out, typed.
-What the values mean, their units and their defaults stand in `wit/batch.wit`, under the same names.
+Begin with `Sandbox`: its `settings` has the defaults, its `open` gives a `Session`. Every field of `Settings` says its unit, its
+default and its range.
 """
 
 from .documents import Document, Input, Request, Text
