@@ -6,6 +6,9 @@ import { Thread } from "./thread.js";
 export class Session {
   #thread;
   #submissions = 0;
+  /** What the component told and no loop has taken yet: a loop that is left early loses nothing of it. */
+  #told = [];
+  #isClosed = false;
 
   static async open(settings, { key } = {}) {
     const thread = new Thread(settings, key);
@@ -30,24 +33,33 @@ export class Session {
 
   async *[Symbol.asyncIterator]() {
     for (;;) {
+      while (this.#told.length > 0) yield this.#told.shift();
       const submissions = this.#submissions;
       const { events, isDone } = await this.#thread.call("next", MOMENT_MS);
-      yield* events;
+      for (const event of events) this.#told.push(event);
       // What was submitted meanwhile may have come too late for that look.
       if (isDone && submissions === this.#submissions) return;
     }
   }
 
-  stop() {
-    return this.#thread.call("stop");
+  async *outcomes() {
+    for await (const { what } of this) {
+      if (what.tag === "outcome") yield what.val;
+    }
+  }
+
+  async stop() {
+    // Signal handlers outlive sessions.
+    if (!this.#isClosed) await this.#thread.call("stop");
   }
 
   status() {
     return this.#thread.call("status");
   }
 
-  close() {
-    return this.#thread.end();
+  async close() {
+    this.#isClosed = true;
+    await this.#thread.end();
   }
 
   [Symbol.asyncDispose]() {

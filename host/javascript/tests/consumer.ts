@@ -24,6 +24,12 @@ export async function texts(documents: Document[]): Promise<string[]> {
   return answers;
 }
 
+export async function identified(session: Session): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of session.outcomes()) ids.push(id);
+  return ids;
+}
+
 function textOf({ what }: Event): string {
   if (what.tag !== "outcome") return what.tag;
   const { verdict } = what.val;

@@ -85,6 +85,26 @@ test("a stop postpones what was not sent and lets the rest end", async (t) => {
   await assert.rejects(session.submit(texts("late")), { name: "SubmitError", reason: "stopped" });
 });
 
+test("a loop that is left early loses no outcome", async (t) => {
+  const { session } = await open(t);
+  await session.submit(numbered(10));
+  const ids = [];
+  for (let loops = 0; loops < 10; loops += 1) {
+    for await (const { id } of session.outcomes()) {
+      ids.push(id);
+      break;
+    }
+  }
+  assert.deepEqual(ids.sort(), numbered(10).map(({ id }) => id));
+  for await (const outcome of session.outcomes()) assert.fail(`${outcome.id} came twice`);
+});
+
+test("a stop after the close does nothing", async (t) => {
+  const { session } = await open(t);
+  await session.close();
+  await session.stop();
+});
+
 test("a close ends it at once, whatever it waits for", async (t) => {
   const { session } = await open(t, { latency: "20s" });
   await session.submit(texts("a"));
