@@ -8,7 +8,7 @@ export class Access {
   constructor(baseUrl, key) {
     this.#origin = originOf(baseUrl);
     this.#key = key?.trim() || undefined;
-    if (this.#key && !/^[\x21-\x7e]+$/.test(this.#key)) throw new TypeError("the key cannot be sent in a header");
+    if (this.#key && !/^[\x21-\x7e]+$/.test(this.#key)) throw new TypeError(UNSENDABLE);
   }
 
   /** Whether it is the same scheme, host and port (RFC 6454 §4). */
@@ -20,6 +20,8 @@ export class Access {
     return this.#key;
   }
 }
+
+const UNSENDABLE = "the key cannot be sent in a header\nhint: look for line ends and stray characters in it";
 
 /** Absent for what is not an HTTP URL, and for one with a name and password in it: they would become a header. */
 function originOf(text) {

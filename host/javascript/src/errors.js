@@ -15,11 +15,14 @@ export class SubmitError extends Error {
   name = "SubmitError";
 
   constructor({ tag, val }) {
-    super(tag === "duplicate-id" ? `the id ${JSON.stringify(val)} is in use` : "the session was stopped");
+    super(tag === "duplicate-id" ? duplicate(val) : STOPPED);
     this.reason = tag;
     this.id = val;
   }
 }
+
+const duplicate = (id) => `the id ${JSON.stringify(id)} is in use\nhint: give every document an id of its own`;
+const STOPPED = "the session was stopped\nhint: open another one for what is left";
 
 /** For `catch`: what the contract's functions throw is a plain object, and that becomes this kind of error. */
 export const as = (Kind) => (thrown) => {

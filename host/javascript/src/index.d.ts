@@ -38,30 +38,36 @@ type Partly<Type> = Type extends readonly unknown[] | bigint
     ? { [Field in keyof Type]?: Partly<Type[Field]> | (object extends Pick<Type, Field> ? undefined : never) }
     : Type;
 
-/** What is not given has the contract's default; `endpoint.baseUrl` has none. */
+/** What is not given has the contract's default; `endpoint.baseUrl` has that of `OPENAI_BASE_URL`. */
 export type GivenSettings = Partly<Contract.Settings>;
 
-/** What the sandbox is given beside its settings, and never sees. */
-export interface Access {
-  /** The API key, sent as bearer token to the base URL's origin. Absent or empty: none is sent. */
+/** What is beside the settings: the sandbox never sees the key. */
+export interface Host {
+  /**
+   * The API key, sent as bearer token to the base URL's origin; white space around it is not sent. Default:
+   * `OPENAI_API_KEY`; empty: none is sent. One that no header can carry is a `TypeError`.
+   */
   key?: string | undefined;
+  /** Another component than the package's: the `file:` URL (a `URL`, or its text) of the module that jco has made of it. */
+  component?: { readonly href: string } | string | undefined;
 }
 
-/** A setting that cannot be used. */
+/** A setting that cannot be used, or no endpoint. */
 export declare class SettingsError extends Error {
-  /** Path of the field, such as `retry.max-attempts`. */
+  /** Path of the field as the contract has it, such as `retry.max-attempts`. */
   readonly field: string;
 }
 
 /** Documents that were not taken; none of that call was. */
 export declare class SubmitError extends Error {
+  /** An id is in use by a document that has no outcome yet, or the session was stopped: by `stop`, or as it halted. */
   readonly reason: "duplicate-id" | "stopped";
-  /** The id that is in use. */
+  /** The id that is in use; `undefined` if the session was stopped. */
   readonly id: string | undefined;
 }
 
 /** The contract's defaults. */
-export declare function defaultSettings(): Promise<Contract.Settings>;
+export declare function defaultSettings(host?: Pick<Host, "component">): Promise<Contract.Settings>;
 
 /**
  * One outcome per document, in the order of the documents; resolves when all have one.
@@ -71,7 +77,7 @@ export declare function defaultSettings(): Promise<Contract.Settings>;
 export declare function analyzeBatch(
   documents: readonly Document[],
   settings: GivenSettings,
-  access?: Access,
+  host?: Host,
 ): Promise<Contract.Report>;
 
 /** The same for batches larger than memory, and for progress: the caller feeds and pulls. */
@@ -79,7 +85,7 @@ export declare class Session implements AsyncIterable<Contract.Event>, AsyncDisp
   private constructor();
 
   /** Opens a session; nothing is sent before its events are asked for. Rejects with `SettingsError`. */
-  static open(settings: GivenSettings, access?: Access): Promise<Session>;
+  static open(settings: GivenSettings, host?: Host): Promise<Session>;
 
   /** Adds documents at the end of the queue. Rejects with `SubmitError`, and has taken none of them then. */
   submit(documents: readonly Document[]): Promise<void>;

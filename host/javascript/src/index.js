@@ -2,6 +2,7 @@
 
 import { SettingsError, SubmitError, as } from "./errors.js";
 import { Session } from "./session.js";
+import { addressed } from "./settings.js";
 import { Thread } from "./thread.js";
 
 export { Session, SettingsError, SubmitError };
@@ -11,17 +12,19 @@ export const Document = {
   request: (id, body) => ({ id, input: { tag: "request", val: body } }),
 };
 
-export function defaultSettings() {
-  return alone({}, undefined, (thread) => thread.call("defaultSettings"));
+export function defaultSettings(host) {
+  return alone(undefined, host, (thread) => thread.call("defaultSettings"));
 }
 
-export function analyzeBatch(documents, settings, { key } = {}) {
-  return alone(settings, key, (thread) => thread.call("analyzeBatch", documents, settings).catch(as(SettingsError)));
+export async function analyzeBatch(documents, given, host) {
+  const settings = addressed(given);
+  const work = (thread) => thread.call("analyzeBatch", documents, settings).catch(as(SettingsError));
+  return alone(settings.endpoint.baseUrl, host, work);
 }
 
 /** In a thread that lives as long as this takes. */
-async function alone(settings, key, work) {
-  const thread = new Thread(settings, key);
+async function alone(baseUrl, host, work) {
+  const thread = new Thread(baseUrl, host);
   try {
     return await work(thread);
   } finally {

@@ -6,11 +6,14 @@ import { monotonicClock, wallClock } from "@bytecodealliance/preview2-shim/clock
 import { error, poll, streams } from "@bytecodealliance/preview2-shim/io";
 import { random } from "@bytecodealliance/preview2-shim/random";
 
-import * as component from "../generated/becalm.js";
 import { guarded } from "./http.js";
 
+/** What `build.js` makes of a component, in this package. */
+const PACKAGED = new URL("../generated/becalm.js", import.meta.url).href;
+
 /** Its exports, and the memories that it works in: to search them is a test's way to see what it knows. */
-export async function instantiate(access) {
+export async function instantiate(access, component = PACKAGED) {
+  const transpiled = await import(component);
   const http = guarded(access);
   const memories = [];
   const imports = {
@@ -23,7 +26,7 @@ export async function instantiate(access) {
     "wasi:io/streams": streams,
     "wasi:random/random": random,
   };
-  const { analyzer } = await component.instantiate(coreModule, imports, async (module, coreImports) => {
+  const { analyzer } = await transpiled.instantiate(coreModule(component), imports, async (module, coreImports) => {
     const instance = await WebAssembly.instantiate(module, coreImports);
     memories.push(...Object.values(instance.exports).filter((item) => item instanceof WebAssembly.Memory));
     return instance;
@@ -31,6 +34,4 @@ export async function instantiate(access) {
   return { analyzer, memories };
 }
 
-async function coreModule(name) {
-  return WebAssembly.compile(await readFile(new URL(`../generated/${name}`, import.meta.url)));
-}
+const coreModule = (component) => async (name) => WebAssembly.compile(await readFile(new URL(name, component)));

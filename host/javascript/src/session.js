@@ -1,6 +1,7 @@
 // A batch that is fed and pulled: for batches larger than memory, and to see what happens.
 
 import { SettingsError, SubmitError, as } from "./errors.js";
+import { addressed } from "./settings.js";
 import { Thread } from "./thread.js";
 
 export class Session {
@@ -10,8 +11,9 @@ export class Session {
   #told = [];
   #isClosed = false;
 
-  static async open(settings, { key } = {}) {
-    const thread = new Thread(settings, key);
+  static async open(given, host) {
+    const settings = addressed(given);
+    const thread = new Thread(settings.endpoint.baseUrl, host);
     try {
       await thread.call("open", settings).catch(as(SettingsError));
     } catch (error) {

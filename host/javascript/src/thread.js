@@ -9,8 +9,9 @@ export class Thread {
   /** Why nothing can be called any more. */
   #ended;
 
-  constructor(settings, key) {
-    const workerData = { baseUrl: settings?.endpoint?.baseUrl, key };
+  /** The guest may reach this URL's origin, with the key, else that of the environment. */
+  constructor(baseUrl, { key = process.env.OPENAI_API_KEY, component } = {}) {
+    const workerData = { baseUrl, key, component: component?.href ?? component };
     this.#worker = new Worker(new URL("worker.js", import.meta.url), { workerData });
     this.#worker.on("message", (answer) => this.#settle(answer));
     this.#worker.on("error", (error) => this.#fail(error));

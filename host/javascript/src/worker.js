@@ -6,7 +6,7 @@ import { Access } from "./access.js";
 import { instantiate } from "./sandbox.js";
 import { completed } from "./settings.js";
 
-const { analyzer } = await instantiate(new Access(workerData.baseUrl, workerData.key));
+const { analyzer } = await instantiate(new Access(workerData.baseUrl, workerData.key), workerData.component);
 const whole = (settings) => completed(settings, analyzer.defaultSettings());
 let session;
 

@@ -1,7 +1,11 @@
 // A batch from its documents to its report: the real component over real HTTP.
 
 import assert from "node:assert/strict";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 
 import { Document, SettingsError, analyzeBatch, defaultSettings } from "becalm";
 
@@ -78,6 +82,19 @@ test("an answer may take longer than connecting may", async (t) => {
   const { outcomes } = await analyzeBatch(texts(1), { ...settings(baseUrl), timeouts: { connect: 100 } });
   assert.equal(outcomes[0].verdict.tag, "answered");
   assert.equal(outcomes[0].attempts, 1);
+});
+
+test("another component than the package's can be named", async (t) => {
+  const { baseUrl } = await mockServer(t);
+  const folder = await mkdtemp(join(tmpdir(), "becalm-"));
+  t.after(() => rm(folder, { recursive: true }));
+  await cp(new URL("../generated", import.meta.url), folder, { recursive: true });
+  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+  const component = pathToFileURL(join(folder, "becalm.js"));
+  const { outcomes } = await analyzeBatch(texts(1), settings(baseUrl), { component });
+  assert.equal(outcomes[0].verdict.tag, "answered");
+  const missing = new URL("missing.js", component);
+  await assert.rejects(defaultSettings({ component: missing }), { code: "ERR_MODULE_NOT_FOUND" });
 });
 
 test("the defaults are the contract's, and what is given takes their place", async (t) => {

@@ -64,7 +64,17 @@ test("an endpoint that repeats the key is not repeated in a report", async (t) =
   assert.equal(requestId, `for Bearer ${"*".repeat(KEY.length)}`);
 });
 
-test("without a key none is sent, and one that is no header value is refused unseen", async (t) => {
+test("the key is that of the environment where none is given", async (t) => {
+  const { baseUrl, seen } = await wire(t, "echo");
+  const before = process.env.OPENAI_API_KEY;
+  t.after(() => (before === undefined ? delete process.env.OPENAI_API_KEY : (process.env.OPENAI_API_KEY = before)));
+  process.env.OPENAI_API_KEY = KEY;
+  const { outcomes } = await analyzeBatch([Document.text("a", "Some text.")], { endpoint: { baseUrl }, chat: { model: "m" } });
+  assert.deepEqual(await seen(), [`Bearer ${KEY}`]);
+  assert(!outcomes[0].verdict.val.body.includes(KEY));
+});
+
+test("with an empty key none is sent, and one that is no header value is refused unseen", async (t) => {
   const { baseUrl, seen } = await wire(t, "echo");
   const settings = { endpoint: { baseUrl }, chat: { model: "m" } };
   const send = (key) => analyzeBatch([Document.text("a", "Some text.")], settings, { key });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { Access } from "../src/access.js";
 import { meant } from "../src/error-codes.js";
 import { withoutKey } from "../src/redaction.js";
-import { completed } from "../src/settings.js";
+import { addressed, completed } from "../src/settings.js";
 
 test("only one origin is allowed, whatever the path", () => {
   const access = new Access("https://Example.com/v1");
@@ -57,6 +57,16 @@ test("given settings take the place of defaults, and undefined is given too", ()
     chat: { model: "m", maxTokens: undefined },
     limits: { rates: [], pace: 0n },
   });
+});
+
+test("the endpoint is that of the environment where none is named", (t) => {
+  const before = process.env.OPENAI_BASE_URL;
+  t.after(() => (before === undefined ? delete process.env.OPENAI_BASE_URL : (process.env.OPENAI_BASE_URL = before)));
+  delete process.env.OPENAI_BASE_URL;
+  assert.throws(() => addressed({}), { name: "SettingsError", field: "endpoint.base-url", message: /hint: .*OPENAI_BASE_URL/ });
+  process.env.OPENAI_BASE_URL = "http://127.0.0.1/v1";
+  assert.deepEqual(addressed({ endpoint: { headers: [] } }).endpoint, { headers: [], baseUrl: "http://127.0.0.1/v1" });
+  assert.equal(addressed({ endpoint: { baseUrl: "http://other/v1" } }).endpoint.baseUrl, "http://other/v1");
 });
 
 function all(stream) {
