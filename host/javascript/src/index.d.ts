@@ -1,13 +1,12 @@
-// The types of `index.js`. Those of the contract are generated from the component; what their fields mean, stands in
-// `wit/batch.wit`.
+// The types of `index.js`. Those of the contract are generated from the component, with what the contract says of each.
 
 /// <reference lib="esnext.disposable" />
 
 import type * as Contract from "../generated/interfaces/becalm-batch-analyzer.js";
 
 export type {
-  Admits, Answer, Chat, Endpoint, Event, Failure, FailureKind, Fault, Happening, Header, IgnoredHint, Input, Limit,
-  LimitSource, Limits, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal, Report, Retry, Sent,
+  Admits, Answer, Chat, Endpoint, EpochMilliseconds, Event, Failure, FailureKind, Fault, Happening, Header, IgnoredHint, Input, Limit,
+  LimitSource, Limits, Milliseconds, Outcome, Pause, PauseReason, PostponeReason, Postponement, Rate, Refusal, Report, Retry, Sent,
   Settings, Status, Timeouts, Unit, Usage, Verdict,
 } from "../generated/interfaces/becalm-batch-analyzer.js";
 

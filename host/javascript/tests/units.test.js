@@ -1,8 +1,9 @@
-// What needs no component: which origin is allowed, where a key is found, which code an error is.
+// What needs no component: which origin is allowed, where a key is found, which code an error is, what types say.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { documented } from "../documented.js";
 import { Access } from "../src/access.js";
 import { meant } from "../src/error-codes.js";
 import { withoutKey } from "../src/redaction.js";
@@ -57,6 +58,45 @@ test("given settings take the place of defaults, and undefined is given too", ()
     chat: { model: "m", maxTokens: undefined },
     limits: { rates: [], pace: 0n },
   });
+});
+
+test("every type and field of the contract says what the contract says, in names of JavaScript", () => {
+  const contract = `
+    record retry {
+        /// Tries, 1 to 1,000. Default: 5; absent: see \`limits.max-in-flight\`.
+        max-attempts: option<u32>,
+        base: u64,
+    }
+    /// Why.
+    enum reason {
+        patience,
+        /// \`stop\` was called.
+        stopped,
+    }`;
+  const types = `export interface Retry {
+  maxAttempts?: number,
+  base: bigint,
+}
+/**
+ * # Variants
+ * 
+ * ## \`"patience"\`
+ */
+export type Reason = 'patience' | 'stopped';`;
+  assert.equal(documented(types, contract), `export interface Retry {
+  /**
+   * Tries, 1 to 1,000. Default: 5; \`undefined\`: see \`limits.maxInFlight\`.
+   */
+  maxAttempts?: number,
+  base: bigint,
+}
+/**
+ * Why.
+ * - \`patience\`
+ * - \`stopped\`: \`stop\` was called.
+ */
+export type Reason = 'patience' | 'stopped';`);
+  assert.throws(() => documented("", contract), /have no Retry, Retry.maxAttempts, Reason/);
 });
 
 test("the endpoint is that of the environment where none is named", (t) => {
