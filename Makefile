@@ -1,6 +1,6 @@
 # becalm: `make demo` shows what it does, `make test` and `make test-real` run all that CI runs.
 
-.PHONY: help build demo test test-hosts test-limiters test-real limiters-table component package wheel scenarios worlds matrix bench fuzz check
+.PHONY: help build demo test test-hosts test-limiters test-real limiters-table component package wheel npm scenarios worlds matrix bench fuzz check
 
 # What the guest needs: nothing, or a component built by other means. See guest/target.sh.
 cargo = environment=$$(guest/target.sh) && env $$environment cargo
@@ -19,6 +19,7 @@ help:
 	@echo "make component becalm.wasm, the component by itself"
 	@echo "make package the two crates as they are published, into target/package"
 	@echo "make wheel   the Python package, with the component in it, into target/package"
+	@echo "make npm     the JavaScript package, with the component in it, into target/package"
 	@echo "make scenarios every scenario is made to expect what happens, in tests/scenarios/"
 	@echo "make worlds  2,000 random servers that nobody has chosen, and whether the floors hold; count=… seed=…"
 	@echo "make matrix  every server model, measured in virtual time, into tests/matrix/"
@@ -74,11 +75,16 @@ package:
 				--target-dir "$$target" --manifest-path "$$folder/$$crate/Cargo.toml" || exit 1; \
 		done && rm -r "$$folder" && ls $$(printf "$$target/package/%s.crate " $$crates)
 
-# The package for Python, from host/python; tests/hosts/run tries it in an empty environment.
+# The packages for Python and Node; `make test-hosts` tries each where there is nothing else.
 wheel:
 	@$(cargo) build --release --quiet
 	@target="$${CARGO_TARGET_DIR:-$$PWD/target}" && \
 		BECALM="$$target/release/becalm" host/python/package "$$target/hosts/python" "$$target/package"
+
+npm:
+	@$(cargo) build --release --quiet
+	@target="$${CARGO_TARGET_DIR:-$$PWD/target}" && \
+		BECALM="$$target/release/becalm" host/javascript/package "$$target/hosts/javascript" "$$target/package"
 
 scenarios:
 	@$(cargo) build --release --quiet

@@ -7,9 +7,9 @@ import { createInterface } from "node:readline";
 
 assert(process.env.BECALM, "BECALM has to name the program");
 
-/** Allows ten requests in any two seconds. Ends with the test. */
-export async function mockServer(test, { latency = "20ms" } = {}) {
-  const flags = ["--window", "2s", "--latency", latency, "--port", "0"];
+/** Allows ten requests in any two seconds, or another window. Ends with the test. */
+export async function mockServer(test, { latency = "20ms", window = "2s" } = {}) {
+  const flags = ["--window", window, "--latency", latency, "--port", "0"];
   const server = spawn(process.env.BECALM, ["mock-server", ...flags], { stdio: ["ignore", "pipe", "inherit"] });
   const end = () => server.kill();
   process.once("exit", end);
