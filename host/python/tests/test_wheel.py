@@ -2,9 +2,11 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE, Popen
 from zipfile import ZipFile
 
 import pytest
@@ -51,6 +53,24 @@ def test_the_example_brings_twenty_documents_home(python: Path, example: Path, b
     assert (stats["sent"], stats["answered"], stats["refused"]) == (20, 20, 0)
 
 
+def test_ctrl_c_ends_the_example_with_an_outcome_for_each_document(
+    python: Path, example: Path, becalm_program: str
+) -> None:
+    with MockServer(becalm_program, window="1s") as server:
+        environment = clean_environment() | {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "some-key"}
+        command = [str(python), "-u", str(example)]
+        with Popen(command, cwd=example.parent, env=environment, stdout=PIPE, stderr=PIPE, text=True) as process:
+            assert process.stdout is not None
+            first = process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            rest, errors = process.communicate(timeout=30)
+        answered = server.stats()["answered"]
+    lines = re.findall(r"^document (\d+) (Analysed|postponed: )", first + rest, re.MULTILINE)
+    assert sorted((id for id, _ in lines), key=int) == [str(number) for number in range(20)]
+    assert [verdict for _, verdict in lines].count("Analysed") == answered < 20
+    assert errors.endswith("KeyboardInterrupt\n") and process.returncode == -signal.SIGINT
+
+
 def test_it_is_the_wheel_that_is_imported(python: Path, tmp_path: Path) -> None:
     found = run(python, "-c", "import becalm; print(becalm.__file__)", folder=tmp_path)
     assert Path(found).is_relative_to(python.parents[1])
@@ -71,14 +91,17 @@ def test_it_has_its_component_and_both_licences(wheel: Path) -> None:
 
 def run(python: Path, *arguments: str | Path, folder: Path | None = None, **environment: str) -> str:
     """What it prints, in a folder from which the checkout cannot be imported."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "BECALM", "OPENAI"))}
     done = subprocess.run(
         [python, *arguments],
         cwd=folder or python.parents[1],
-        env=inherited | environment,
+        env=clean_environment() | environment,
         stdout=subprocess.PIPE,
         timeout=300,
         check=True,
         text=True,
     )
     return done.stdout
+
+
+def clean_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "BECALM", "OPENAI"))}
