@@ -3,8 +3,9 @@
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import count, islice
 from threading import Semaphore, Thread
 
 import pytest
@@ -41,6 +42,13 @@ def documents(*ids: str) -> list[Document]:
 
 def numbered(count: int) -> list[Document]:
     return documents(*map(str, range(count)))
+
+
+def noted(documents: Iterable[Document], taken: list[str]) -> Iterator[Document]:
+    """These documents, and a note of the id of each that was taken."""
+    for document in documents:
+        taken.append(document.id)
+        yield document
 
 
 def interrupted(reply: Reply) -> Callable[[], Reply]:
@@ -161,6 +169,30 @@ def test_documents_can_be_submitted_on_the_way(
                 answered.append(event.what.id)
                 session.submit(document for document in [next(more, None)] if document)
     assert answered == ["a", "b", "c"]
+
+
+def test_of_documents_without_end_only_some_wait(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    taken: list[str] = []
+    endless = noted((Document(str(number), Text("some text")) for number in count()), taken)
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        answered = list(islice(session.analyze(endless), 200))
+        assert len(taken) <= 200 + 128 + 2 * settings.limits.max_in_flight
+        session.stop()
+        rest = list(session.outcomes())
+    assert sorted(outcome.id for outcome in answered + rest) == sorted(taken)
+
+
+def test_after_a_failure_that_would_hit_every_document_no_more_are_taken(
+    sandbox: Sandbox, settings: Settings, endpoint: Endpoint
+) -> None:
+    endpoint.reply = lambda: Reply(401)
+    taken: list[str] = []
+    with sandbox.open(settings.to(endpoint.base_url, "some-model")) as session:
+        verdicts = {outcome.id: outcome.verdict for outcome in session.analyze(noted(numbered(1_000), taken))}
+    assert verdicts.keys() == set(taken) and len(taken) < 300
+    assert {verdict.reason for verdict in verdicts.values() if isinstance(verdict, Postponed)} == {"halted"}
 
 
 def test_an_id_in_use_is_refused_with_all_that_came_with_it(

@@ -78,7 +78,7 @@ class Sandbox:
         instance = self._instance()
         lowered_settings = lower(instance.settings_type(), settings)
         opened = instance.call("[static]session.open", lowered_settings)
-        return Session(instance, lift_session(opened))
+        return Session(instance, lift_session(opened), settings.limits.max_in_flight)
 
     def _instance(self) -> Instance:
         return Instance(self._engine, self._linker, self._component)
