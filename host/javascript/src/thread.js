@@ -20,16 +20,15 @@ export class Thread {
   }
 
   /** Rejects with what the contract's function threw, or with an `Error`. */
-  call(name, ...values) {
-    if (this.#ended) return Promise.reject(this.#ended);
+  async call(name, ...values) {
+    if (this.#ended) throw this.#ended;
     this.#calls += 1;
     const call = this.#calls;
-    const answer = new Promise((resolve, reject) => this.#waiting.set(call, { resolve, reject }));
     // First, because a value that cannot be sent throws here.
     this.#worker.postMessage({ call, name, values });
     // A program ends when nobody waits for a session any more.
     this.#worker.ref();
-    return answer;
+    return new Promise((resolve, reject) => this.#waiting.set(call, { resolve, reject }));
   }
 
   /** Ends it at once, whatever it waits for; what is on the wire is cut off. */
