@@ -86,6 +86,21 @@ export declare class Session implements AsyncIterable<Contract.Event>, AsyncDisp
   /** Opens a session; nothing is sent before its events are asked for. Rejects with `SettingsError`. */
   static open(settings: GivenSettings, host?: Host): Promise<Session>;
 
+  /**
+   * Submits these documents as there is room for them, and gives the outcomes as they come.
+   *
+   * Of documents that an iterator makes, only so many wait at a time that the endpoint is kept busy: twice as many as may be
+   * in flight, or 128. While it waits for one, nothing is sent. After `stop`, or a failure that would hit every document,
+   * no more are taken; every document that was taken gets its outcome. No loop loses one: what is left by `break` or by an
+   * exception comes with the next loop, over `outcomes()` or over more documents.
+   *
+   * Throws `SubmitError` if an id is in use; then the documents that were taken with it were not submitted.
+   */
+  analyze(documents: Iterable<Document> | AsyncIterable<Document>): AsyncGenerator<Contract.Outcome, void, void>;
+
+  /** The outcomes of all that was submitted, as they come, one for every document. */
+  outcomes(): AsyncGenerator<Contract.Outcome, void, void>;
+
   /** Adds documents at the end of the queue. Rejects with `SubmitError`, and has taken none of them then. */
   submit(documents: readonly Document[]): Promise<void>;
 
@@ -94,12 +109,6 @@ export declare class Session implements AsyncIterable<Contract.Event>, AsyncDisp
    * again. While nobody asks for the next event, nothing more is sent.
    */
   [Symbol.asyncIterator](): AsyncGenerator<Contract.Event, void, void>;
-
-  /**
-   * The outcomes alone, as they come, one for every document that was submitted. No loop loses one, nor any other event:
-   * what is left by `break` or by an exception comes with the next loop.
-   */
-  outcomes(): AsyncGenerator<Contract.Outcome, void, void>;
 
   /**
    * Sends nothing more. What is in flight ends in its own time (go on with the loop), the rest is postponed. Takes hold

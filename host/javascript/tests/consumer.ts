@@ -26,6 +26,7 @@ export async function texts(documents: Document[]): Promise<string[]> {
 
 export async function identified(session: Session): Promise<string[]> {
   const ids: string[] = [];
+  for await (const { id } of session.analyze(new Set([Document.text("a", "Some text.")]))) ids.push(id);
   for await (const { id } of session.outcomes()) ids.push(id);
   return ids;
 }

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { Document, Session, SubmitError } from "becalm";
 
 import { mockServer } from "./support/mock-server.js";
+import { wire } from "./support/wire.js";
 
 async function open(test, endpoint) {
   const { baseUrl, stats } = await mockServer(test, endpoint);
@@ -97,6 +98,43 @@ test("a loop that is left early loses no outcome", async (t) => {
   }
   assert.deepEqual(ids.sort(), numbered(10).map(({ id }) => id));
   for await (const outcome of session.outcomes()) assert.fail(`${outcome.id} came twice`);
+});
+
+test("of documents without end only some wait, and a stop ends the loop with an outcome for each", async (t) => {
+  const { session } = await open(t);
+  const taken = [];
+  async function* endless() {
+    for (let number = 0; ; number += 1) {
+      const [document] = texts(`document ${number}`);
+      taken.push(document.id);
+      yield document;
+    }
+  }
+  const outcomes = [];
+  for await (const outcome of session.analyze(endless())) {
+    outcomes.push(outcome);
+    if (outcomes.length === 5) await session.stop();
+  }
+  assert(taken.length < 200, `${taken.length} were taken`);
+  assert.deepEqual(outcomes.map(({ id }) => id).sort(), taken.sort());
+});
+
+test("after a failure that would hit every document no more are taken", async (t) => {
+  const { baseUrl } = await wire(t, "refuse");
+  const session = await Session.open({ endpoint: { baseUrl }, chat: { model: "m" } });
+  t.after(() => session.close());
+  const outcomes = [];
+  for await (const outcome of session.analyze(numbered(1000))) outcomes.push(outcome);
+  assert(outcomes.length < 300, `${outcomes.length} were taken`);
+  assert.equal(new Set(outcomes.map(({ id }) => id)).size, outcomes.length);
+  assert.equal(outcomes[0].verdict.val.kind, "unauthorised");
+  const reasons = outcomes.map(({ verdict }) => verdict.val.reason).filter(Boolean);
+  assert.deepEqual(new Set(reasons), new Set(["halted"]));
+});
+
+test("a setting that no thread can be given is refused, and that is all", async () => {
+  const settings = { endpoint: { baseUrl: "http://127.0.0.1:9/v1" }, chat: { model: () => "m" } };
+  await assert.rejects(Session.open(settings), { name: "DataCloneError" });
 });
 
 test("a stop after the close does nothing", async (t) => {

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 
-/** How requests are answered: `echo` the key in header and body, `break` the first connection, or `think` before. */
+/** How requests are answered: `echo` the key in header and body, `break` the first connection, `think` before, or `refuse` it. */
 export async function wire(test, manner) {
   const worker = new Worker(new URL(import.meta.url), { workerData: { manner } });
   test.after(() => worker.terminate());
@@ -26,6 +26,9 @@ const manners = {
   break(key, response, number) {
     if (number === 1) response.destroy();
     else manners.echo(key, response);
+  },
+  refuse(key, response) {
+    response.writeHead(401).end();
   },
   think(key, response) {
     setTimeout(() => manners.echo(key, response), 500);
