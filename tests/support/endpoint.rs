@@ -40,7 +40,7 @@ impl Endpoint {
         match self {
             Self::Model(server) => Coming { answer: Some(server.handle(request).await), error: None },
             Self::Script(turns) => {
-                let turn = next(&mut turns.lock().unwrap());
+                let turn = next(&mut turns.lock().unwrap(), request.body());
                 sleep(Duration::from_millis(turn.delay_ms)).await;
                 if turn.error.as_deref() == Some("never") {
                     std::future::pending::<()>().await;
@@ -51,12 +51,16 @@ impl Endpoint {
     }
 }
 
-fn next(turns: &mut VecDeque<Turn>) -> Turn {
-    let Some(turn) = turns.front_mut() else { return Turn::over() };
+/// The first turn that is for such a request.
+fn next(turns: &mut VecDeque<Turn>, request: &[u8]) -> Turn {
+    let request = String::from_utf8_lossy(request);
+    let is_for_it = |turn: &Turn| turn.when.as_ref().is_none_or(|text| request.contains(text));
+    let Some(index) = turns.iter().position(is_for_it) else { return Turn::over() };
+    let turn = &mut turns[index];
     let played = turn.clone();
     match turn.times {
         0 => {}
-        1 => drop(turns.pop_front()),
+        1 => drop(turns.remove(index)),
         _ => turn.times -= 1,
     }
     played

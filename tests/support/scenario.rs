@@ -98,6 +98,8 @@ impl Documents {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Turn {
+    /// It is for requests with this text in their body alone; others pass it by.
+    pub(crate) when: Option<String>,
     /// 200 where nothing is said.
     pub(crate) status: Option<u16>,
     #[serde(default)]
@@ -119,7 +121,8 @@ impl Turn {
     /// For a request that the scenario did not foresee.
     pub(crate) fn over() -> Self {
         let body = Some("the exchange is over".into());
-        Self { status: Some(400), headers: BTreeMap::new(), body, text_bytes: None, delay_ms: 0, error: None, times: 0 }
+        let (status, headers) = (Some(400), BTreeMap::new());
+        Self { when: None, status, headers, body, text_bytes: None, delay_ms: 0, error: None, times: 0 }
     }
 }
 

@@ -30,6 +30,8 @@ pub mod learner;
 
 mod backoff;
 
+mod retry_budget;
+
 mod reply;
 pub use reply::{Headers, Reply};
 

@@ -147,6 +147,8 @@ fn in_range(field: &str, value: u64, least: u64, most: u64, unit: &str) -> Resul
     })
 }
 
+/// No count of tokens or requests is larger, whoever names it: sums of counts do not overflow.
+pub(crate) const LARGEST_COUNT: u64 = 1 << 40;
 /// A day, the longest that most spans may be.
 pub const DAY: Delay = Delay::from_secs(24 * 60 * 60);
 const MONTH: Delay = DAY.times(31);

@@ -3,7 +3,7 @@
 
 use super::{Hint, Hints, number, reset};
 use crate::reply::Headers;
-use crate::settings::{Rate, Unit};
+use crate::settings::{LARGEST_COUNT, Rate, Unit};
 use crate::time::{Delay, Epoch};
 
 /// The state of one budget as the endpoint reports it.
@@ -34,8 +34,8 @@ pub(super) fn read(hints: &mut Hints, headers: &Headers, now: Epoch) {
     for (unit, [amount, remaining, reset]) in families(headers).flatten().copied() {
         let budget = Budget {
             unit,
-            amount: headers.first(amount).and_then(number::integer),
-            remaining: headers.first(remaining).and_then(number::integer),
+            amount: headers.first(amount).and_then(count),
+            remaining: headers.first(remaining).and_then(count),
             reset: headers.first(reset).and_then(|value| reset::until(value, now)),
             reset_name: reset,
         };
@@ -59,9 +59,14 @@ fn families(headers: &Headers) -> impl Iterator<Item = &'static [(Option<Unit>, 
 /// Limits whose name says the window.
 pub(super) fn rates(headers: &Headers) -> impl Iterator<Item = Rate> {
     PER_MINUTE.into_iter().filter_map(|(unit, name)| {
-        let amount = headers.first(name).and_then(number::integer).filter(|amount| *amount > 0)?;
+        let amount = headers.first(name).and_then(count).filter(|amount| *amount > 0)?;
         Some(Rate { unit, amount, window: Delay::from_secs(60) })
     })
+}
+
+/// How many requests or tokens.
+fn count(text: &str) -> Option<u64> {
+    number::integer(text).map(|count| count.min(LARGEST_COUNT))
 }
 
 const PER_MINUTE: [(Unit, &str); 2] =

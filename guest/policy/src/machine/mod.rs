@@ -20,7 +20,8 @@ use crate::gate::Gate;
 use crate::learner::{Cycles, Learner, Rules};
 use crate::limiter::{Known, Limiter};
 use crate::outcome::{Ending, Failure, PostponeReason, Postponement};
-use crate::settings::Settings;
+use crate::retry_budget::RetryBudget;
+use crate::settings::{LARGEST_COUNT, Settings};
 use crate::time::{Now, Tick};
 
 /// Brings documents through a rate limit.
@@ -34,6 +35,7 @@ use crate::time::{Now, Tick};
 pub struct Machine {
     settings: Settings,
     backoff: Backoff,
+    retry_budget: RetryBudget,
     documents: Slab<Progress>,
     /// Documents that can go, in this order.
     queue: VecDeque<DocumentKey>,
@@ -50,6 +52,10 @@ pub struct Machine {
     /// The latest answer, and as it was when a document was last suspected to be refused whatever happens.
     answered_at: Option<Tick>,
     suspected_at: Option<Tick>,
+    /// Of the first documents, while none was answered: successes that were no answer, and how many in a row were rejected
+    /// with which words.
+    unusable: u32,
+    rejected: Option<(String, u32)>,
     /// Requests that were denied in a row, without an answer in between.
     denials: u32,
     /// Tokens of the largest document that was answered.
@@ -91,9 +97,12 @@ impl Machine {
             told: None,
             answered_at: None,
             suspected_at: None,
+            unusable: 0,
+            rejected: None,
             denials: 0,
             largest_answered: 0,
             backoff: Backoff::new(&settings, seed),
+            retry_budget: RetryBudget::new(),
             limiter: Limiter::new(&settings),
             documents: Slab::new(),
             queue: VecDeque::new(),
@@ -114,7 +123,7 @@ impl Machine {
 
     /// Adds a document at the end of the queue; `tokens` is the estimate of its prompt plus what the answer may take.
     pub fn submit(&mut self, tokens: u64) -> DocumentKey {
-        let document = DocumentKey(self.documents.insert(Progress::new(tokens)));
+        let document = DocumentKey(self.documents.insert(Progress::new(tokens.min(LARGEST_COUNT))));
         self.queue.push_back(document);
         document
     }

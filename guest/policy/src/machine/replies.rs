@@ -10,6 +10,7 @@ use crate::hints::{Hint, Hints};
 use crate::learner::Learner;
 use crate::outcome::{Answer, Ending, Failure, FailureKind, PostponeReason};
 use crate::reply::Reply;
+use crate::settings::LARGEST_COUNT;
 use crate::time::{Delay, Now, Tick};
 use crate::transport::TransportError;
 use crate::verdict::{self, Fault, Reach, Verdict};
@@ -81,6 +82,7 @@ impl Machine {
                 self.learner.withdrawn(flight.sent, now.tick);
                 self.gate.missed(flight.wave);
                 self.halt_if(reach, &failure);
+                self.halt_if_setting(&failure);
                 self.fail(document, failure);
             }
             Verdict::Denied(failure) => self.denied(document, flight, failure, hint, now.tick),
@@ -110,9 +112,11 @@ impl Machine {
         self.answered_at = Some(now);
         self.largest_answered = self.largest_answered.max(self.documents[document.0].tokens);
         self.gate.answered(flight.wave, flight.sent.at);
+        self.retry_budget.answered();
         self.allowance.answered();
         self.learner.admitted(flight.sent, now);
         let tokens = answer.usage.map(|usage| usage.prompt_tokens.saturating_add(usage.completion_tokens));
+        let tokens = tokens.map(|tokens| tokens.min(LARGEST_COUNT));
         self.limiter.answered(flight.sent.ticket, now, tokens);
         self.finish(document, Ending::Answered(answer));
     }
@@ -131,6 +135,7 @@ impl Machine {
             // It came from in front of the limit, or as an error of it; if such requests take slots, a refusal will tell.
             self.limiter.withdrawn(flight.sent.ticket);
         }
+        self.halt_if_unusable(&failure);
         let is_half = self.gate.faulted(flight.wave, flight.sent.at);
         if is_overload && self.gate.is_strained() {
             self.allowance.halve(flight.sent.ticket, self.limiter.next_ticket());
@@ -173,6 +178,8 @@ impl Machine {
         let own = Wait::back_off(self.backoff.full_jitter(misses.saturating_sub(1)));
         let hinted = hint.map(|hint| Wait { floor: hint.wait, jitter: Delay::ZERO, source: hint.source });
         let wait = hinted.filter(|hinted| hinted.total() >= own.total()).unwrap_or(own);
+        let budgeted = self.retry_budget.withdraw(now);
+        let wait = if budgeted > wait.total() { Wait::back_off(budgeted) } else { wait };
         self.rest(document, now + wait.total(), now);
         wait
     }
@@ -221,6 +228,31 @@ impl Machine {
         }
     }
 
+    /// The same words for the first few documents and no answer: it is a setting that is rejected, and would be for all.
+    fn halt_if_setting(&mut self, failure: &Failure) {
+        if self.answered_at.is_some() || failure.kind != FailureKind::Rejected {
+            return;
+        }
+        let times = match &self.rejected {
+            Some((message, times)) if *message == failure.message => times + 1,
+            _ => 1,
+        };
+        self.rejected = Some((failure.message.clone(), times));
+        if times >= MOST_REJECTIONS {
+            self.halt_if(Reach::Batch, failure);
+        }
+    }
+
+    /// Successes that are no answers and no answer yet: all would be paid for, again and again.
+    fn halt_if_unusable(&mut self, failure: &Failure) {
+        if self.answered_at.is_none() && failure.kind == FailureKind::UnusableAnswer {
+            self.unusable += 1;
+            if self.unusable >= MOST_UNUSABLE {
+                self.halt_if(Reach::Batch, failure);
+            }
+        }
+    }
+
     /// What the endpoint states is told at once.
     fn tell_stated(&mut self) {
         let news = self.limiter.take_news().map(|known| Action::Tell(News::Learnt(known.into())));
@@ -239,6 +271,8 @@ impl Machine {
 
 /// So many in a row without an answer are no chance: the key has expired, or the route is gone.
 const MOST_DENIALS: u32 = 5;
+const MOST_REJECTIONS: u32 = 5;
+const MOST_UNUSABLE: u32 = 3;
 /// A backend that scales from zero says 503 for a minute or more.
 const COLD_START: Delay = Delay::from_secs(10 * 60);
 /// An outage is looked at every 8 s at least: one request is no load.
