@@ -19,7 +19,7 @@ pub(crate) const TARGETS: [(&str, Target); 10] = [
     ("body", body),
     ("message", message),
     ("answer", answer),
-    ("complaint", complaint),
+    ("error_body", error_body),
     ("machine", machine),
 ];
 
@@ -107,7 +107,7 @@ pub(crate) fn answer(data: &[u8]) {
 }
 
 /// The body of an error, under every status that reads it.
-pub(crate) fn complaint(data: &[u8]) {
+pub(crate) fn error_body(data: &[u8]) {
     for status in [301, 400, 401, 402, 403, 404, 413, 415, 429, 500, 503] {
         let reply = Reply { status, body: data.to_vec(), ..Reply::default() };
         match judge(&reply, None, &About::default()) {
@@ -115,7 +115,7 @@ pub(crate) fn complaint(data: &[u8]) {
             Verdict::Denied(failure) | Verdict::Final(failure, _) => {
                 assert!(failure.message.starts_with("HTTP "), "{}", failure.message);
             }
-            Verdict::Refused | Verdict::Crowded | Verdict::Retry(_) => {}
+            Verdict::Refused | Verdict::ConcurrencyLimited | Verdict::Retry(_) => {}
         }
     }
 }

@@ -9,11 +9,11 @@ use crate::time::{Delay, Tick};
 pub(crate) struct Gate {
     opens_at: Tick,
     probe: Probe,
-    /// How often it was closed. A request knows the wave that it was sent in, so that the faults of one moment count as
+    /// How often it was closed. A request knows the episode that it was sent in, so that the faults of one moment count as
     /// one.
-    wave: u32,
+    episode: u32,
     /// Waves in a row without an answer.
-    streak: u32,
+    consecutive_refusals: u32,
     /// The latest answers, a bit each, set for a fault.
     latest: u8,
     /// When the request went that ended in the latest fault: answers to earlier ones tell of the time before.
@@ -38,27 +38,27 @@ impl Gate {
         (self.probe != Probe::Out).then_some(self.opens_at)
     }
 
-    /// The wave that a request sent now belongs to.
-    pub(crate) const fn wave(&self) -> u32 {
-        self.wave
+    /// The episode that a request sent now belongs to.
+    pub(crate) const fn episode(&self) -> u32 {
+        self.episode
     }
 
     /// Waves in a row without an answer.
-    pub(crate) const fn streak(&self) -> u32 {
-        self.streak
+    pub(crate) const fn consecutive_refusals(&self) -> u32 {
+        self.consecutive_refusals
     }
 
-    /// Whether a request sent in that wave tells something new: the gate was not closed since.
-    pub(crate) const fn is_news(&self, wave: u32) -> bool {
-        self.wave == wave
+    /// Whether a request sent in that episode tells something new: the gate was not closed since.
+    pub(crate) const fn is_news(&self, episode: u32) -> bool {
+        self.episode == episode
     }
 
-    /// A request sent in that wave ended in a fault. Says whether the endpoint is to blame: half of the latest answers
+    /// A request sent in that episode ended in a fault. Says whether the endpoint is to blame: half of the latest answers
     /// were faults, or it was closed since.
-    pub(crate) fn faulted(&mut self, wave: u32, sent_at: Tick) -> bool {
+    pub(crate) fn faulted(&mut self, episode: u32, sent_at: Tick) -> bool {
         self.faulted_sent_at = self.faulted_sent_at.max(sent_at);
         self.latest = self.latest << 1 | 1;
-        self.latest.count_ones() >= u8::BITS / 2 || !self.is_news(wave)
+        self.latest.count_ones() >= u8::BITS / 2 || !self.is_news(episode)
     }
 
     /// Whether faults come more than now and then: two of the latest eight answers were.
@@ -66,11 +66,11 @@ impl Gate {
         self.latest.count_ones() >= 2
     }
 
-    /// All wait, and one request goes first to see whether the endpoint is back; once for each wave.
-    pub(crate) fn close(&mut self, wave: u32, now: Tick, wait: Delay) {
-        if self.is_news(wave) {
-            self.wave = self.wave.wrapping_add(1);
-            self.streak = self.streak.saturating_add(1);
+    /// All wait, and one request goes first to see whether the endpoint is back; once for each episode.
+    pub(crate) fn close(&mut self, episode: u32, now: Tick, wait: Delay) {
+        if self.is_news(episode) {
+            self.episode = self.episode.wrapping_add(1);
+            self.consecutive_refusals = self.consecutive_refusals.saturating_add(1);
             self.probe = Probe::Needed;
         }
         self.opens_at = self.opens_at.max(now + wait);
@@ -83,20 +83,20 @@ impl Gate {
         }
     }
 
-    /// A request sent in that wave was answered, or refused because of a rate: the endpoint works.
-    pub(crate) fn answered(&mut self, wave: u32, sent_at: Tick) {
+    /// A request sent in that episode was answered, or refused because of a rate: the endpoint works.
+    pub(crate) fn answered(&mut self, episode: u32, sent_at: Tick) {
         if sent_at >= self.faulted_sent_at {
             self.latest <<= 1;
         }
-        if self.is_news(wave) {
-            self.streak = 0;
+        if self.is_news(episode) {
+            self.consecutive_refusals = 0;
             self.probe = Probe::Unneeded;
         }
     }
 
-    /// A request sent in that wave ended without telling; if it was the probe, another has to go.
-    pub(crate) fn missed(&mut self, wave: u32) {
-        if self.is_news(wave) && self.probe == Probe::Out {
+    /// A request sent in that episode ended without telling; if it was the probe, another has to go.
+    pub(crate) fn inconclusive(&mut self, episode: u32) {
+        if self.is_news(episode) && self.probe == Probe::Out {
             self.probe = Probe::Needed;
         }
     }
@@ -127,7 +127,7 @@ mod tests {
         let mut gate = Gate::default();
         gate.close(0, at(0), Delay::from_ms(50));
         gate.pass();
-        gate.missed(1);
+        gate.inconclusive(1);
         assert_eq!(gate.opens_at(), Some(at(50)));
         gate.pass();
         assert_eq!(gate.opens_at(), None);

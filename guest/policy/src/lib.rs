@@ -44,9 +44,9 @@ pub use hints::{Budget, Hint, Hints, IgnoredHint};
 mod verdict;
 pub use verdict::{Fault, Reach, Verdict, judge, judge_transport};
 
-mod complaint;
+mod error_body;
 
-mod advice;
+mod failure_message;
 
 mod answer;
 

@@ -3,9 +3,9 @@
 use alloc::format;
 use alloc::string::ToString;
 
-use crate::advice::{self, failure};
 use crate::answer;
-use crate::complaint::Complaint;
+use crate::error_body::ErrorBody;
+use crate::failure_message::{self, failure};
 use crate::hints::Hint;
 use crate::outcome::{Answer, Failure, FailureKind};
 use crate::reply::Reply;
@@ -20,7 +20,7 @@ pub enum Verdict {
     /// The endpoint did not admit the request; it will, later.
     Refused,
     /// The endpoint does not admit so many requests at one time.
-    Crowded,
+    ConcurrencyLimited,
     /// Something went wrong that may not go wrong again.
     Retry(Fault),
     /// Nothing is let in, or nothing is there. At first that holds for every document; where others were answered it may
@@ -57,7 +57,7 @@ pub enum Reach {
 /// Judges a reply; `hint` is what it says about waiting.
 pub fn judge(reply: &Reply, hint: Option<Hint>, about: &About) -> Verdict {
     if !(200..300).contains(&reply.status) {
-        return error(reply, &Complaint::read(&reply.body), hint, about);
+        return of_status(reply, &ErrorBody::read(&reply.body), hint, about);
     }
     match answer::read(reply) {
         Ok(answer) => Verdict::Answered(answer),
@@ -65,25 +65,25 @@ pub fn judge(reply: &Reply, hint: Option<Hint>, about: &About) -> Verdict {
     }
 }
 
-fn error(reply: &Reply, complaint: &Complaint, hint: Option<Hint>, about: &About) -> Verdict {
-    if let Some(verdict) = by_code(reply, complaint, hint, about) {
+fn of_status(reply: &Reply, error: &ErrorBody, hint: Option<Hint>, about: &About) -> Verdict {
+    if let Some(verdict) = by_code(reply, error, hint, about) {
         return verdict;
     }
-    let last = |kind, reach| Verdict::Final(failure(reply, complaint, kind, about), reach);
-    let denied = |kind| Verdict::Denied(failure(reply, complaint, kind, about));
+    let last = |kind, reach| Verdict::Final(failure(reply, error, kind, about), reach);
+    let denied = |kind| Verdict::Denied(failure(reply, error, kind, about));
     match reply.status {
-        429 if hint.is_none() && complaint.names_concurrency() => Verdict::Crowded,
+        429 if hint.is_none() && error.names_concurrency() => Verdict::ConcurrencyLimited,
         429 => Verdict::Refused,
         // The endpoint says when it lets everyone in again.
-        403 | 413 if hint.is_some() => fault(reply, complaint, Reach::Batch, about),
+        403 | 413 if hint.is_some() => fault(reply, error, Reach::Batch, about),
         408 | 409 | 421 | 423..=425 | 444 | 449 | 460 | 498 | 499 | 500 | 502..=504 | 506..=599 => {
-            fault(reply, complaint, Reach::Document, about)
+            fault(reply, error, Reach::Document, about)
         }
         402 => last(FailureKind::OutOfCredit, Reach::Batch),
         // Whatever the status means here: it comes with the time of the next try.
-        400..=499 if hint.is_some() => fault(reply, complaint, Reach::Document, about),
+        400..=499 if hint.is_some() => fault(reply, error, Reach::Document, about),
         401 | 403 => denied(FailureKind::Unauthorised),
-        404 if complaint.is_bare() => denied(FailureKind::NotFound),
+        404 if error.is_bare() => denied(FailureKind::NotFound),
         404 => last(FailureKind::NotFound, Reach::UntilProven),
         405 | 410 => last(FailureKind::NotFound, Reach::Document),
         413 => last(FailureKind::TooLarge, Reach::Document),
@@ -93,68 +93,66 @@ fn error(reply: &Reply, complaint: &Complaint, hint: Option<Hint>, about: &About
 }
 
 /// Where a code says more than the status, and where words do.
-fn by_code(reply: &Reply, complaint: &Complaint, hint: Option<Hint>, about: &About) -> Option<Verdict> {
-    let last = |kind, reach| Some(Verdict::Final(failure(reply, complaint, kind, about), reach));
+fn by_code(reply: &Reply, error: &ErrorBody, hint: Option<Hint>, about: &About) -> Option<Verdict> {
+    let last = |kind, reach| Some(Verdict::Final(failure(reply, error, kind, about), reach));
     let is_refusal = reply.status == 429;
-    if is_out_of_credit(reply, complaint, hint) {
+    if is_out_of_credit(reply, error, hint) {
         return last(FailureKind::OutOfCredit, Reach::Batch);
     }
-    if is_refusal && complaint.asks_too_much() || complaint.names(&TOO_LARGE) || is_too_long(reply, complaint) {
+    if is_refusal && error.asks_too_much() || error.names(&TOO_LARGE) || is_too_long(reply, error) {
         return last(FailureKind::TooLarge, Reach::Document);
     }
-    if complaint.names(&WRONG_KEY) {
-        return Some(Verdict::Denied(failure(reply, complaint, FailureKind::Unauthorised, about)));
+    if error.names(&WRONG_KEY) {
+        return Some(Verdict::Denied(failure(reply, error, FailureKind::Unauthorised, about)));
     }
-    if complaint.names(&advice::MODEL) {
+    if error.names(&failure_message::MODEL) {
         return last(FailureKind::NotFound, Reach::UntilProven);
     }
-    if complaint.names(&FILTERED) {
+    if error.names(&FILTERED) {
         return last(FailureKind::Rejected, Reach::Document);
     }
     let has_meaning = matches!(reply.status, 401..=404 | 407 | 413 | 429);
     match reply.headers.first("x-should-retry") {
         Some("false") if !has_meaning => return last(FailureKind::Rejected, Reach::Document),
-        Some("true") if !is_refusal => return Some(fault(reply, complaint, Reach::Document, about)),
+        Some("true") if !is_refusal => return Some(fault(reply, error, Reach::Document, about)),
         _ => {}
     }
     // The request was valid JSON, so a server that denies it did not get all of it.
-    let denies_json = reply.status == 400 && DENIES_JSON.iter().any(|words| complaint.message.contains(words));
-    (complaint.names(&OVERLOADED) && !is_refusal || denies_json)
-        .then(|| fault(reply, complaint, Reach::Document, about))
+    let denies_json = reply.status == 400 && DENIES_JSON.iter().any(|words| error.message.contains(words));
+    (error.names(&OVERLOADED) && !is_refusal || denies_json).then(|| fault(reply, error, Reach::Document, about))
 }
 
 /// By its codes, by a limit of nothing, and last by words: those count only where the endpoint names no time at which it
 /// would go on, because offers to buy more come with ordinary limits too.
-fn is_out_of_credit(reply: &Reply, complaint: &Complaint, hint: Option<Hint>) -> bool {
+fn is_out_of_credit(reply: &Reply, error: &ErrorBody, hint: Option<Hint>) -> bool {
     let is_refusal = reply.status == 429;
-    complaint.names(&OUT_OF_CREDIT)
-        || is_refusal && (complaint.is_daily || complaint.allows_nothing())
-        || matches!(reply.status, 400 | 403 | 429) && hint.is_none() && complaint.says(&NO_CREDIT)
+    error.names(&OUT_OF_CREDIT)
+        || is_refusal && (error.is_daily || error.allows_nothing())
+        || matches!(reply.status, 400 | 403 | 429) && hint.is_none() && error.says(&NO_CREDIT)
 }
 
 /// The words of OpenAI, Azure, Anthropic, Gemini and vLLM for a request that is larger than the model's context.
-fn is_too_long(reply: &Reply, complaint: &Complaint) -> bool {
-    matches!(reply.status, 400 | 413 | 422) && complaint.says(&TOO_LONG)
+fn is_too_long(reply: &Reply, error: &ErrorBody) -> bool {
+    matches!(reply.status, 400 | 413 | 422) && error.says(&TOO_LONG)
 }
 
 /// A success without an answer. Some endpoints wrap an error in it: then that is judged, by its code or by the status
 /// that its code stands for.
 fn no_answer(reply: &Reply, problem: &str, hint: Option<Hint>, about: &About) -> Verdict {
-    let complaint =
-        answer::value(&reply.body).map_or_else(|| Complaint::read(&reply.body), |value| Complaint::of(&value));
-    if complaint.names(&RATE) {
+    let error = answer::value(&reply.body).map_or_else(|| ErrorBody::read(&reply.body), |value| ErrorBody::of(&value));
+    if error.names(&RATE) {
         return Verdict::Refused;
     }
-    if let Some(status) = complaint.status() {
-        return error(&Reply { status, ..reply.clone() }, &complaint, hint, about);
+    if let Some(status) = error.status() {
+        return of_status(&Reply { status, ..reply.clone() }, &error, hint, about);
     }
-    if let Some(verdict) = by_code(reply, &complaint, hint, about) {
+    if let Some(verdict) = by_code(reply, &error, hint, about) {
         return verdict;
     }
-    let failure = failure(reply, &complaint, FailureKind::UnusableAnswer, about);
-    let message = match complaint.message.is_empty() {
+    let failure = failure(reply, &error, FailureKind::UnusableAnswer, about);
+    let message = match error.message.is_empty() {
         true => format!("HTTP {}, but {problem}", reply.status),
-        false => format!("HTTP {}, but {problem}: {}", reply.status, complaint.message),
+        false => format!("HTTP {}, but {problem}: {}", reply.status, error.message),
     };
     let failure = Failure { message, ..failure };
     Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload: false, is_cold_start: false })
@@ -181,9 +179,9 @@ pub fn judge_transport(error: TransportError) -> Verdict {
     }
 }
 
-fn fault(reply: &Reply, complaint: &Complaint, reach: Reach, about: &About) -> Verdict {
-    let is_overload = matches!(reply.status, 503 | 529) || complaint.names(&OVERLOADED);
-    let failure = failure(reply, complaint, FailureKind::ServerFault, about);
+fn fault(reply: &Reply, error: &ErrorBody, reach: Reach, about: &About) -> Verdict {
+    let is_overload = matches!(reply.status, 503 | 529) || error.names(&OVERLOADED);
+    let failure = failure(reply, error, FailureKind::ServerFault, about);
     let is_cold_start = reply.status == 503;
     Verdict::Retry(Fault { failure, reach, is_overload, is_cold_start })
 }

@@ -51,7 +51,7 @@ fn in_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Answered(_) => "answered".into(),
         Verdict::Refused => "refused".into(),
-        Verdict::Crowded => "refused, too many at one time".into(),
+        Verdict::ConcurrencyLimited => "refused, too many at one time".into(),
         Verdict::Retry(Fault { failure, reach, is_overload, is_cold_start }) => {
             let overload = match (is_overload, is_cold_start) {
                 (_, true) => ", overload or start-up",

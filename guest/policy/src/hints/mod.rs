@@ -13,7 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use self::budget::Budget;
-use crate::complaint::Complaint;
+use crate::error_body::ErrorBody;
 use crate::reply::{Headers, Reply};
 use crate::settings::Rate;
 use crate::time::{Delay, Epoch};
@@ -56,7 +56,7 @@ impl Hints {
         let mut hints = Self::of_headers(&reply.headers, now);
         hints.wait = hints.wait.or_else(|| body::hint(reply, now));
         if reply.status == 429 {
-            hints.rates.extend(message::rate(&Complaint::read(&reply.body).message));
+            hints.rates.extend(message::rate(&ErrorBody::read(&reply.body).message));
         }
         hints
     }

@@ -40,7 +40,7 @@ pub trait Learner: fmt::Debug {
     fn interrupted(&mut self);
 
     /// Nothing goes before that, whatever else is believed.
-    fn hold(&mut self, until: Tick);
+    fn pause_until(&mut self, until: Tick);
 
     /// Whether nothing was amiss when this request went: the gate was open, and it was no probe and no trial. Where such a
     /// one is refused again and again while others pass, the document is to blame.
@@ -70,7 +70,7 @@ pub enum Reason {
     /// The gate is closed after a refusal.
     Refused,
     /// What was sent a moment ago has to show first whether it is admitted.
-    Feeling,
+    Probing,
     /// The endpoint admits so much.
     Limit(Rate),
 }
@@ -82,8 +82,8 @@ pub struct Sent {
     pub ticket: Ticket,
     /// When it went.
     pub at: Tick,
-    /// How often the gate had closed by then: of one wave of refusals only the first teaches.
-    pub wave: u32,
+    /// How often the gate had closed by then: of one episode of refusals only the first teaches.
+    pub episode: u32,
     /// Requests that were on the wire beside it.
     pub others: usize,
 }

@@ -37,8 +37,8 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flight {
     pub(super) sent: Sent,
-    /// The gate's wave that it was sent in.
-    pub(super) wave: u32,
+    /// The gate's episode that it was sent in.
+    pub(super) episode: u32,
     /// When it will have taken too long.
     pub(super) overdue_at: Tick,
 }

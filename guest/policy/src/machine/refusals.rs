@@ -27,7 +27,7 @@ impl Machine {
     /// Too many per time, or at one time; or it is this document that is always refused.
     pub(super) fn refused(&mut self, refused: Refused, now: Tick) {
         let Refused { document, flight, hint, .. } = refused;
-        self.gate.answered(flight.wave, flight.sent.at);
+        self.gate.answered(flight.episode, flight.sent.at);
         self.tally.refusals += 1;
         let progress = &mut self.documents[document.0];
         let is_ordinary = self.learner.is_ordinary(flight.sent);
@@ -51,7 +51,7 @@ impl Machine {
         };
         self.learner.refused(flight.sent, told, now);
         let total = self.learner.opens_at().since(now);
-        // Of one wave, the first's spread holds for all.
+        // Of one episode, the first's spread holds for all.
         let most = floor.map_or(Delay::ZERO, |floor| floor + self.backoff.most_spread(floor));
         let source = match (hint, floor) {
             (Some(hint), _) if total <= most => hint.source,
@@ -75,7 +75,7 @@ impl Machine {
         let alone = self.documents[document.0].refused_alone;
         let own = Delay::from_secs(1 << (alone - SUSPECT).min(MOST_DOUBLINGS)).min(LONGEST_SUSPENSION);
         let hinted = hint.map_or(Delay::ZERO, |hint| hint.wait);
-        self.learner.hold(now + hinted);
+        self.learner.pause_until(now + hinted);
         let floor = hinted.max(own);
         let wait = Wait { floor, jitter: Delay::ZERO, source: "back-off" };
         self.tell_refused(refused, wait);
@@ -92,7 +92,7 @@ impl Machine {
                 },
             );
         }
-        self.rest(document, now + wait.total(), now);
+        self.back_off_until(document, now + wait.total(), now);
     }
 
     /// So many refusals in a row of one document are no chance, where so many requests are refused anyhow: less than one in a

@@ -18,20 +18,20 @@ use crate::verdict::{self, Fault, Reach, Verdict};
 impl Machine {
     /// The request of this document was answered.
     pub fn handle_reply(&mut self, document: DocumentKey, reply: &Reply, now: Now) {
-        let Some(flight) = self.land(document) else { return };
+        let Some(flight) = self.take_off_wire(document) else { return };
         let mut hints = Hints::read(reply, now.epoch);
         // Zero and the past are no hints: nothing may make us faster than our own back-off.
         hints.wait = hints.wait.filter(|hint| !hint.wait.is_zero());
         let hint = hints.wait;
         let verdict = verdict::judge(reply, hint, &self.settings.about);
-        if matches!(verdict, Verdict::Refused | Verdict::Crowded) {
+        if matches!(verdict, Verdict::Refused | Verdict::ConcurrencyLimited) {
             // Before its headers are read, which do not count it.
             self.limiter.was_refused(flight.sent.ticket);
         }
         self.note_hints(&hints, flight, now.tick);
         match verdict {
-            Verdict::Refused | Verdict::Crowded => {
-                let names_places = verdict == Verdict::Crowded;
+            Verdict::Refused | Verdict::ConcurrencyLimited => {
+                let names_places = verdict == Verdict::ConcurrencyLimited;
                 self.refused(Refused { document, flight, reply, hint, names_places }, now.tick);
             }
             verdict => self.settle(document, flight, verdict, hint, now),
@@ -40,7 +40,7 @@ impl Machine {
 
     /// The request of this document ended without an answer.
     pub fn handle_transport_error(&mut self, document: DocumentKey, error: TransportError, now: Now) {
-        let Some(flight) = self.land(document) else { return };
+        let Some(flight) = self.take_off_wire(document) else { return };
         self.settle(document, flight, verdict::judge_transport(error), None, now);
     }
 
@@ -53,7 +53,7 @@ impl Machine {
     }
 
     /// The request is off the wire.
-    fn land(&mut self, document: DocumentKey) -> Option<Flight> {
+    fn take_off_wire(&mut self, document: DocumentKey) -> Option<Flight> {
         let flight = self.documents.get(document.0)?.flight()?;
         self.in_flight.remove(&(flight.overdue_at, document));
         Some(flight)
@@ -80,14 +80,14 @@ impl Machine {
             Verdict::Retry(fault) => self.fault(document, flight, fault, hint, now.tick),
             Verdict::Final(failure, reach) => {
                 self.learner.withdrawn(flight.sent, now.tick);
-                self.gate.missed(flight.wave);
+                self.gate.inconclusive(flight.episode);
                 self.halt_if(reach, &failure);
                 self.halt_if_setting(&failure);
                 self.fail(document, failure);
             }
             Verdict::Denied(failure) => self.denied(document, flight, failure, hint, now.tick),
             // Only a reply can be a refusal, and then it is handled as one.
-            Verdict::Refused | Verdict::Crowded => {}
+            Verdict::Refused | Verdict::ConcurrencyLimited => {}
         }
     }
 
@@ -99,7 +99,7 @@ impl Machine {
         }
         if self.answered_at.is_none() {
             self.learner.withdrawn(flight.sent, now);
-            self.gate.missed(flight.wave);
+            self.gate.inconclusive(flight.episode);
             return self.fail(document, failure);
         }
         let fault = Fault { failure, reach: Reach::Document, is_overload: false, is_cold_start: false };
@@ -111,7 +111,7 @@ impl Machine {
         self.denials = 0;
         self.answered_at = Some(now);
         self.largest_answered = self.largest_answered.max(self.documents[document.0].tokens);
-        self.gate.answered(flight.wave, flight.sent.at);
+        self.gate.answered(flight.episode, flight.sent.at);
         self.retry_budget.answered();
         self.allowance.answered();
         self.learner.admitted(flight.sent, now);
@@ -136,7 +136,7 @@ impl Machine {
             self.limiter.withdrawn(flight.sent.ticket);
         }
         self.halt_if_unusable(&failure);
-        let is_half = self.gate.faulted(flight.wave, flight.sent.at);
+        let is_half = self.gate.faulted(flight.episode, flight.sent.at);
         if is_overload && self.gate.is_strained() {
             self.allowance.halve(flight.sent.ticket, self.limiter.next_ticket());
         }
@@ -151,7 +151,7 @@ impl Machine {
         }
         let faults = progress.faults;
         if faults >= self.settings.max_attempts {
-            self.gate.missed(flight.wave);
+            self.gate.inconclusive(flight.episode);
             // An endpoint that fails every try of the first documents would fail the others too.
             let fails_all = is_outage || failure.kind == FailureKind::ServerFault;
             self.halt_if(if fails_all { Reach::UntilProven } else { reach }, &failure);
@@ -159,9 +159,9 @@ impl Machine {
             return self.fail(document, Failure { message, ..failure });
         }
         let wait = if is_outage {
-            self.lose(document, flight, hint, now)
+            self.back_off_all(document, flight, hint, now)
         } else {
-            self.gate.missed(flight.wave);
+            self.gate.inconclusive(flight.episode);
             self.back_off(document, hint, now)
         };
         let Wait { jitter, source, .. } = wait;
@@ -180,21 +180,21 @@ impl Machine {
         let wait = hinted.filter(|hinted| hinted.total() >= own.total()).unwrap_or(own);
         let budgeted = self.retry_budget.withdraw(now);
         let wait = if budgeted > wait.total() { Wait::back_off(budgeted) } else { wait };
-        self.rest(document, now + wait.total(), now);
+        self.back_off_until(document, now + wait.total(), now);
         wait
     }
 
-    pub(super) fn rest(&mut self, document: DocumentKey, until: Tick, now: Tick) {
+    pub(super) fn back_off_until(&mut self, document: DocumentKey, until: Tick, now: Tick) {
         self.documents[document.0].state = State::BackingOff { until, since: now };
         self.backing_off.insert((until, document));
     }
 
     /// The endpoint is out: all wait, else every document would only run into the same wall.
-    fn lose(&mut self, document: DocumentKey, flight: Flight, hint: Option<Hint>, now: Tick) -> Wait {
-        let own = self.backoff.full_jitter(self.gate.streak().min(OUTAGE_DOUBLINGS));
-        let own = if self.gate.is_news(flight.wave) { own } else { Delay::ZERO };
+    fn back_off_all(&mut self, document: DocumentKey, flight: Flight, hint: Option<Hint>, now: Tick) -> Wait {
+        let own = self.backoff.full_jitter(self.gate.consecutive_refusals().min(OUTAGE_DOUBLINGS));
+        let own = if self.gate.is_news(flight.episode) { own } else { Delay::ZERO };
         self.learner.interrupted();
-        self.gate.close(flight.wave, now, own.max(hint.map_or(Delay::ZERO, |hint| hint.wait)));
+        self.gate.close(flight.episode, now, own.max(hint.map_or(Delay::ZERO, |hint| hint.wait)));
         self.queue_again(document, true, now);
         let total = self.gate.opens_at().map_or(Delay::ZERO, |opens| opens.since(now));
         match hint {

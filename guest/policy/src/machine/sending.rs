@@ -27,10 +27,10 @@ impl Machine {
         }
         let opens = self.gate.opens_at()?;
         match pause(opens, permit, now.tick) {
-            Some(pause) => self.hold(pause, now),
+            Some(pause) => self.pause_or_postpone(pause, now),
             None => match self.learner.turn(now.tick, self.in_flight.len(), self.queue.len()) {
                 Turn::Go => return Some(self.send(document, tokens, now.tick)),
-                Turn::Wait(until, reason) => self.hold(learnt_pause(until, reason), now),
+                Turn::Wait(until, reason) => self.pause_or_postpone(learnt_pause(until, reason), now),
                 Turn::AfterAnswer => self.pause = None,
             },
         }
@@ -47,7 +47,7 @@ impl Machine {
         let overdue_at = now + self.settings.whole_request;
         let ticket = self.limiter.sent(now, tokens);
         let sent = self.learner.sent(ticket, now, self.in_flight.len());
-        let flight = Flight { sent, wave: self.gate.wave(), overdue_at };
+        let flight = Flight { sent, episode: self.gate.episode(), overdue_at };
         self.gate.pass();
         self.documents[document.0].send(flight, now);
         self.in_flight.insert((overdue_at, document));
@@ -60,7 +60,7 @@ impl Machine {
     }
 
     /// Nothing may go before the pause ends; if that is beyond patience, what waits is postponed.
-    fn hold(&mut self, pause: Pause, now: Now) {
+    fn pause_or_postpone(&mut self, pause: Pause, now: Now) {
         let wait = pause.until.since(now.tick);
         if wait > self.settings.patience {
             let seconds = wait.as_ms().div_ceil(1_000);
@@ -116,7 +116,7 @@ fn pause(opens: Tick, permit: Permit, now: Tick) -> Option<Pause> {
 
 const fn learnt_pause(until: Tick, reason: Reason) -> Pause {
     match reason {
-        Reason::Refused | Reason::Feeling => Pause { until, reason: PauseReason::Refused, limit: None },
+        Reason::Refused | Reason::Probing => Pause { until, reason: PauseReason::Refused, limit: None },
         Reason::Limit(rate) => Pause { until, reason: PauseReason::Limit, limit: Some(rate) },
     }
 }

@@ -11,18 +11,18 @@ impl Cycles {
     /// Nobody goes before the hint; without one, before this refusal's kin have come back.
     pub(super) fn close_for(&mut self, refusal: Refused, now: Tick) {
         let wait = refusal.hint.map_or(self.silence(), |hint| hint + refusal.spread);
-        self.gate.hold(now + wait);
+        self.gate.pause_until(now + wait);
     }
 
-    /// Another refusal of a wave of which the first was heard.
+    /// Another refusal of a episode of which the first was heard.
     pub(super) fn refused_again(&mut self, sent: Sent, refusal: Refused, now: Tick) {
-        self.places.fewer(refusal.on_wire, sent.wave);
+        self.places.fewer(refusal.on_wire, sent.episode);
         if refusal.names_places && refusal.on_wire > 0 {
             self.places.at_most(refusal.on_wire);
         }
         let Some(hint) = refusal.hint else { return };
-        self.gate.hold(now + hint);
-        if sent.wave.wrapping_add(1) == self.gate.wave {
+        self.gate.pause_until(now + hint);
+        if sent.episode.wrapping_add(1) == self.gate.episode {
             self.gate.hint_ends = self.gate.hint_ends.max(Some(now + hint));
         }
     }
@@ -42,13 +42,15 @@ impl Cycles {
     /// A refusal while the gate was open.
     pub(super) fn refused_in_the_open(&mut self, sent: Sent, refusal: Refused, now: Tick) {
         if self.places.known().is_some() {
-            if refusal.hint.is_none() && self.places.refused(sent.others + refusal.on_wire, self.gate.streak) {
+            if refusal.hint.is_none()
+                && self.places.refused(sent.others + refusal.on_wire, self.gate.consecutive_refusals)
+            {
                 return self.close_for(refusal, now);
             }
             self.places.disprove();
         }
         match refusal.hint {
-            None => self.places.suspect(refusal.on_wire, sent.wave),
+            None => self.places.suspect(refusal.on_wire, sent.episode),
             Some(_) => self.places.rule_out(),
         }
         let admitted = self.admitted - self.admitted_before;
@@ -58,23 +60,23 @@ impl Cycles {
                 return self.close_for(refusal, now);
             }
             self.is_confirmed |= admitted >= 2 * rhythm.amount;
-            if admitted >= rhythm.amount && self.gate.streak == 1 && self.rules.has(Rule::SlowDown) {
+            if admitted >= rhythm.amount && self.gate.consecutive_refusals == 1 && self.rules.has(Rule::SlowDown) {
                 return self.slow_down(rhythm, admitted, refusal, now);
             }
-            self.is_replay = admitted < rhythm.amount && self.gate.streak == 1;
+            self.is_replay = admitted < rhythm.amount && self.gate.consecutive_refusals == 1;
         }
         self.gate.is_closed = true;
         self.gate.probe = None;
         self.gate.refused_sent_at = sent.at;
         self.slow_start = None;
-        self.gate.hold(self.reopens_at(refusal, refusal.hint, now));
+        self.gate.pause_until(self.reopens_at(refusal, refusal.hint, now));
     }
 
     /// Whether going slower would not help, because others use the key too.
     fn is_spared(&mut self, rhythm: Rhythm, admitted: u64) -> bool {
         match self.slowing.refused(rhythm.slot(), admitted) {
             Effect::Slows => false,
-            Effect::None => self.gate.streak <= 2,
+            Effect::None => self.gate.consecutive_refusals <= 2,
             Effect::Back(slot) => {
                 let window = slot.times(rhythm.amount).max(Delay::from_ms(1));
                 self.rhythm = Some(Rhythm { window, refuted: window, ..rhythm });
@@ -127,7 +129,7 @@ impl Cycles {
             }
             hint.times(1 << self.gate.doublings.min(20)).min(hint.max(LONGEST_DOUBLED))
         });
-        self.gate.hold(self.reopens_at(refusal, hint, now));
+        self.gate.pause_until(self.reopens_at(refusal, hint, now));
     }
 
     fn reopens_at(&self, refusal: Refused, hint: Option<Delay>, now: Tick) -> Tick {

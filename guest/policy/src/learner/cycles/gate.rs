@@ -8,20 +8,20 @@ use crate::time::{Delay, Tick};
 pub(super) struct Gate {
     pub(super) opens_at: Tick,
     pub(super) is_closed: bool,
-    pub(super) wave: u32,
+    pub(super) episode: u32,
     /// Waves in a row without an admission.
-    pub(super) streak: u32,
+    pub(super) consecutive_refusals: u32,
     pub(super) probe: Option<Probe>,
-    /// The first request that went since the latest wave was refused.
-    pub(super) first_of_wave: Option<(Ticket, Tick)>,
+    /// The first request that went since the latest episode was refused.
+    pub(super) first_of_episode: Option<(Ticket, Tick)>,
     /// When the latest request went that was refused: the window is longer than up to then.
     pub(super) refused_sent_at: Tick,
-    /// When the latest wave was refused.
+    /// When the latest episode was refused.
     pub(super) refused_at: Tick,
     pub(super) last_hint: Option<Delay>,
     /// No hint lets anyone go before that.
     pub(super) floor: Tick,
-    /// When the wait ends that the latest wave was told, without any spread.
+    /// When the wait ends that the latest episode was told, without any spread.
     pub(super) hint_ends: Option<Tick>,
     /// How often the hint has to be doubled.
     pub(super) doublings: u32,
@@ -37,20 +37,20 @@ pub(super) struct Probe {
 }
 
 impl Gate {
-    /// The first refusal of a wave. Where another of that wave was not refused for so long that it was admitted, the waves
+    /// The first refusal of a episode. Where another of that episode was not refused for so long that it was admitted, the episodes
     /// are not in a row, however long answers take.
     pub(super) fn refused(&mut self, ticket: Ticket, silence: Delay, now: Tick) {
         let was_admitted = |(first, at): (Ticket, Tick)| first != ticket && at + silence <= now;
-        if self.first_of_wave.take().is_some_and(was_admitted) {
-            self.streak = 0;
+        if self.first_of_episode.take().is_some_and(was_admitted) {
+            self.consecutive_refusals = 0;
         }
-        self.wave = self.wave.wrapping_add(1);
-        self.streak = self.streak.saturating_add(1);
+        self.episode = self.episode.wrapping_add(1);
+        self.consecutive_refusals = self.consecutive_refusals.saturating_add(1);
         self.refused_at = now;
     }
 
     /// Nobody passes before that; nothing makes it earlier.
-    pub(super) fn hold(&mut self, until: Tick) {
+    pub(super) fn pause_until(&mut self, until: Tick) {
         self.opens_at = self.opens_at.max(until);
     }
 }

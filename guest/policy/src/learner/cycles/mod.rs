@@ -122,7 +122,7 @@ impl Learner for Cycles {
         if let Some(probe) = self.gate.probe {
             let settled = probe.at + self.silence();
             if now < settled {
-                return Turn::Wait(settled, Reason::Feeling);
+                return Turn::Wait(settled, Reason::Probing);
             }
             self.probe_admitted(probe, now);
         }
@@ -138,7 +138,7 @@ impl Learner for Cycles {
         let is_paced = self.rhythm.is_some();
         let started = self.slow_start.as_mut().map_or(now, |start| start.next_at(now, self.most_on_wire, is_paced));
         if started > now {
-            return Turn::Wait(started, Reason::Feeling);
+            return Turn::Wait(started, Reason::Probing);
         }
         if self.places.known().is_some() {
             return Turn::Go;
@@ -162,7 +162,7 @@ impl Learner for Cycles {
         }
         self.log.sent(ticket, now);
         self.heard_at = now;
-        self.gate.first_of_wave.get_or_insert((ticket, now));
+        self.gate.first_of_episode.get_or_insert((ticket, now));
         if core::mem::take(&mut self.begins) {
             self.log.begin(ticket);
             self.admitted_before = self.admitted;
@@ -173,16 +173,16 @@ impl Learner for Cycles {
         if let Some(start) = &mut self.slow_start {
             start.sent(now, silence);
         }
-        Sent { ticket, at: now, wave: self.gate.wave, others }
+        Sent { ticket, at: now, episode: self.gate.episode, others }
     }
 
     fn admitted(&mut self, sent: Sent, now: Tick) {
         self.last_admitted_at = now;
         self.heard_at = now;
         self.admitted += 1;
-        let is_news = sent.wave == self.gate.wave;
+        let is_news = sent.episode == self.gate.episode;
         if is_news {
-            self.gate.streak = 0;
+            self.gate.consecutive_refusals = 0;
         }
         if let Some(probe) = self.gate.probe.filter(|probe| probe.ticket == sent.ticket) {
             self.probe_admitted(probe, now);
@@ -202,7 +202,7 @@ impl Learner for Cycles {
         let was_trial = self.trials.is_on(sent.ticket);
         self.gate.floor = self.gate.floor.max(now + refusal.hint.unwrap_or_default());
         self.log.refused(sent.ticket, self.refused_count);
-        if sent.wave != self.gate.wave {
+        if sent.episode != self.gate.episode {
             return self.refused_again(sent, refusal, now);
         }
         self.gate.refused(sent.ticket, self.silence(), now);
@@ -212,7 +212,7 @@ impl Learner for Cycles {
             self.probe_refused(sent, refusal, now);
         } else if refusal.names_places && refusal.on_wire > 0 {
             self.places.found(refusal.on_wire);
-        } else if self.gate.streak == 1 && self.rules.has(Rule::Explained) && self.is_excused(refusal) {
+        } else if self.gate.consecutive_refusals == 1 && self.rules.has(Rule::Explained) && self.is_excused(refusal) {
             self.keep_to_known(refusal, now);
             self.close_for(refusal, now);
         } else {
@@ -237,14 +237,14 @@ impl Learner for Cycles {
         self.begins = true;
     }
 
-    fn hold(&mut self, until: Tick) {
+    fn pause_until(&mut self, until: Tick) {
         self.gate.floor = self.gate.floor.max(until);
-        self.gate.hold(until);
+        self.gate.pause_until(until);
     }
 
     fn is_ordinary(&self, sent: Sent) -> bool {
         let is_probe = self.gate.probe.is_some_and(|probe| probe.ticket == sent.ticket);
-        self.gate.streak == 0 && !is_probe && !self.trials.is_on(sent.ticket)
+        self.gate.consecutive_refusals == 0 && !is_probe && !self.trials.is_on(sent.ticket)
     }
 
     fn opens_at(&self) -> Tick {

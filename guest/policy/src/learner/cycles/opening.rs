@@ -11,7 +11,7 @@ impl Cycles {
     /// The probe was answered, or not refused for so long that it was admitted.
     pub(super) fn probe_admitted(&mut self, probe: Probe, now: Tick) {
         self.gate.is_closed = false;
-        self.gate.streak = 0;
+        self.gate.consecutive_refusals = 0;
         self.gate.probe = None;
         self.gate.doublings = 0;
         if let Some(mark) = self.places.take_mark() {

@@ -6,8 +6,8 @@ pub(super) struct Places {
     disproved: u32,
     /// After a refusal beside others on the wire: fewer than so many have to be on it for the next to go.
     mark: Option<usize>,
-    /// The wave in which that refusal came.
-    mark_wave: u32,
+    /// The episode in which that refusal came.
+    mark_episode: u32,
     known: Option<usize>,
     /// Whether one more than before is being tried.
     is_trying: bool,
@@ -22,7 +22,7 @@ impl Places {
         Self {
             disproved: if is_possible { 0 } else { OFTEN },
             mark: None,
-            mark_wave: 0,
+            mark_episode: 0,
             known: None,
             is_trying: false,
             failures: 0,
@@ -46,15 +46,15 @@ impl Places {
     }
 
     /// A request was refused beside so many others: it may be them.
-    pub(super) fn suspect(&mut self, on_wire: usize, wave: u32) {
+    pub(super) fn suspect(&mut self, on_wire: usize, episode: u32) {
         if self.disproved < 3 && on_wire >= 1 {
-            (self.mark, self.mark_wave) = (Some(on_wire), wave);
+            (self.mark, self.mark_episode) = (Some(on_wire), episode);
         }
     }
 
-    /// Another one of that wave was refused too: they are fewer.
-    pub(super) fn fewer(&mut self, on_wire: usize, wave: u32) {
-        if self.mark.is_some() && wave == self.mark_wave {
+    /// Another one of that episode was refused too: they are fewer.
+    pub(super) fn fewer(&mut self, on_wire: usize, episode: u32) {
+        if self.mark.is_some() && episode == self.mark_episode {
             self.mark = (on_wire >= 1).then_some(on_wire);
         }
     }
@@ -84,7 +84,7 @@ impl Places {
         (self.full_answers, self.is_trying) = (0, false);
     }
 
-    /// Of a wave that names places, fewer were on the wire with a later refusal.
+    /// Of a episode that names places, fewer were on the wire with a later refusal.
     pub(super) fn at_most(&mut self, places: usize) {
         if self.known.is_some_and(|known| known > places) {
             self.found(places);
@@ -116,9 +116,9 @@ impl Places {
 
     /// A request was refused without a hint that had gone beside so many others. Says whether places explain it: not if it
     /// was alone.
-    pub(super) fn refused(&mut self, others: usize, streak: u32) -> bool {
+    pub(super) fn refused(&mut self, others: usize, consecutive_refusals: u32) -> bool {
         let Some(places) = self.known.as_mut() else { return false };
-        if others == 0 || !(self.is_trying || self.all_answers > 2 * *places as u64) || streak >= 6 {
+        if others == 0 || !(self.is_trying || self.all_answers > 2 * *places as u64) || consecutive_refusals >= 6 {
             return false;
         }
         if core::mem::take(&mut self.is_trying) {

@@ -11,14 +11,14 @@ impl Cycles {
     /// the usual windows ends that began with the cycle.
     pub(super) fn schedule(&self, Refused { waiting, known, .. }: Refused, now: Tick) -> Tick {
         let quick = now + if self.rhythm.is_none() { self.silence().max(FIRST_LOOK) } else { self.silence() };
-        let streak = self.gate.streak;
-        let Some(cycle) = self.log.cycle().filter(|_| streak > 1) else { return quick };
+        let consecutive_refusals = self.gate.consecutive_refusals;
+        let Some(cycle) = self.log.cycle().filter(|_| consecutive_refusals > 1) else { return quick };
         let elapsed = self.gate.refused_sent_at.since(cycle.began);
         let counted_from = match cycle.admitted {
             0 => cycle.began,
             admitted => self.log.nth_last(admitted).unwrap_or(cycle.began).max(cycle.began),
         };
-        let n = (streak - 2).min(20);
+        let n = (consecutive_refusals - 2).min(20);
         let learnt = self.rhythm.map(|rhythm| (rhythm.amount, rhythm.window));
         let rhythm = learnt.or(known.map(|rate| (rate.amount, rate.window)));
         if let Some((amount, window)) = rhythm {

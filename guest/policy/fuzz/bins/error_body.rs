@@ -4,4 +4,4 @@
 #[path = "../targets.rs"]
 mod targets;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::complaint(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::error_body(data));

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// The parts of an error body that decide something or are worth showing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Complaint {
+pub(crate) struct ErrorBody {
     /// `error.code`, a number as its digits.
     pub(crate) code: String,
     /// `error.type`.
@@ -18,7 +18,7 @@ pub(crate) struct Complaint {
     pub(crate) is_daily: bool,
 }
 
-impl Complaint {
+impl ErrorBody {
     /// Reads a body; what is not there is empty.
     pub(crate) fn read(body: &[u8]) -> Self {
         match serde_json::from_slice::<Value>(body) {
@@ -150,23 +150,23 @@ mod tests {
             r#"[{"error":{"message":"m","code":"c"}}]"#,
             r#"{"message":"m","code":"c"}"#,
         ] {
-            let complaint = Complaint::read(body.as_bytes());
-            assert_eq!((complaint.message.as_str(), complaint.code.as_str()), ("m", "c"), "{body}");
+            let error = ErrorBody::read(body.as_bytes());
+            assert_eq!((error.message.as_str(), error.code.as_str()), ("m", "c"), "{body}");
         }
         for body in [r#"{"error":"m"}"#, r#"{"error":[{"message":"m"}]}"#, r#"{"detail":"m"}"#, "m", "<title>m</title>"]
         {
-            assert_eq!(Complaint::read(body.as_bytes()).message, "m", "{body}");
+            assert_eq!(ErrorBody::read(body.as_bytes()).message, "m", "{body}");
         }
-        assert_eq!(Complaint::read(br#"{"detail":[{"loc":["body"],"msg":"m"}]}"#).message, "m");
-        assert_eq!(Complaint::read(br#"{"error":{"code":429}}"#).code, "429");
+        assert_eq!(ErrorBody::read(br#"{"detail":[{"loc":["body"],"msg":"m"}]}"#).message, "m");
+        assert_eq!(ErrorBody::read(br#"{"error":{"code":429}}"#).code, "429");
         for silent in ["<html>", "", "{\"error\":", "{\"error\":null}", "[]", "3"] {
-            assert_eq!(Complaint::read(silent.as_bytes()).code, "", "{silent}");
+            assert_eq!(ErrorBody::read(silent.as_bytes()).code, "", "{silent}");
         }
     }
 
     #[test]
     fn a_request_larger_than_the_limit_is_told_from_one_that_has_to_wait() {
-        let says = |message: &str| Complaint { message: message.into(), ..Complaint::default() }.asks_too_much();
+        let says = |message: &str| ErrorBody { message: message.into(), ..ErrorBody::default() }.asks_too_much();
         assert!(says("Request too large on tokens per min (TPM): Limit 30000, Requested 45000."));
         assert!(!says("Limit 200000, Used 152566, Requested 60651. Please try again in 3.965s."));
         assert!(!says("Rate limit reached"));
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_quota_per_day_is_told_from_one_per_minute() {
         let body = |id| format!(r#"{{"error":{{"details":[{{"violations":[{{"quotaId":"{id}"}}]}}]}}}}"#);
-        assert!(Complaint::read(body("GenerateRequestsPerDayPerProject").as_bytes()).is_daily);
-        assert!(!Complaint::read(body("GenerateRequestsPerMinutePerProject").as_bytes()).is_daily);
+        assert!(ErrorBody::read(body("GenerateRequestsPerDayPerProject").as_bytes()).is_daily);
+        assert!(!ErrorBody::read(body("GenerateRequestsPerMinutePerProject").as_bytes()).is_daily);
     }
 }

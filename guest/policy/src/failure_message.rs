@@ -3,15 +3,15 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use crate::complaint::Complaint;
+use crate::error_body::ErrorBody;
 use crate::outcome::{Failure, FailureKind};
 use crate::reply::Reply;
 use crate::settings::About;
 
-/// A failure with its message: status, complaint, advice.
-pub(crate) fn failure(reply: &Reply, complaint: &Complaint, kind: FailureKind, about: &About) -> Failure {
+/// A failure with its message: status, error, advice.
+pub(crate) fn failure(reply: &Reply, error: &ErrorBody, kind: FailureKind, about: &About) -> Failure {
     let mut message = format!("HTTP {}", reply.status);
-    for part in [complaint.message.clone(), advice(reply, complaint, kind, about)] {
+    for part in [error.message.clone(), advice(reply, error, kind, about)] {
         if !part.is_empty() {
             message.push_str(": ");
             message.push_str(&part);
@@ -26,7 +26,7 @@ pub(crate) fn failure(reply: &Reply, complaint: &Complaint, kind: FailureKind, a
     }
 }
 
-fn advice(reply: &Reply, complaint: &Complaint, kind: FailureKind, about: &About) -> String {
+fn advice(reply: &Reply, error: &ErrorBody, kind: FailureKind, about: &About) -> String {
     match (kind, reply.status) {
         (FailureKind::OutOfCredit, _) => {
             "no credit or quota is left; top up, wait for the quota's reset, or use another key".to_string()
@@ -35,8 +35,8 @@ fn advice(reply: &Reply, complaint: &Complaint, kind: FailureKind, about: &About
             "the key is not allowed to do this; check its project and permissions".to_string()
         }
         (FailureKind::Unauthorised, _) => "the key is missing or wrong; set OPENAI_API_KEY".to_string(),
-        (FailureKind::NotFound, _) => not_found(complaint, about),
-        (FailureKind::TooLarge, _) if complaint.names(&["context_length_exceeded"]) => {
+        (FailureKind::NotFound, _) => not_found(error, about),
+        (FailureKind::TooLarge, _) if error.names(&["context_length_exceeded"]) => {
             "the document does not fit the model's context; split it, or lower max-tokens".to_string()
         }
         (FailureKind::TooLarge, _) => "the document is too large for this endpoint; split it".to_string(),
@@ -46,7 +46,7 @@ fn advice(reply: &Reply, complaint: &Complaint, kind: FailureKind, about: &About
         },
         (_, 407) => "the proxy wants credentials; put them into the proxy's URL".to_string(),
         (_, 415) => "the endpoint does not take application/json here; check the base URL".to_string(),
-        _ if complaint.names(&["content_filter"]) => {
+        _ if error.names(&["content_filter"]) => {
             "the endpoint's content filter does not let this document through".to_string()
         }
         _ => String::new(),
@@ -54,10 +54,10 @@ fn advice(reply: &Reply, complaint: &Complaint, kind: FailureKind, about: &About
 }
 
 /// The model, if the endpoint names it or its code does; else the path.
-fn not_found(complaint: &Complaint, about: &About) -> String {
+fn not_found(error: &ErrorBody, about: &About) -> String {
     let About { url, model } = about;
-    let says_model = complaint.message.to_ascii_lowercase().contains("model");
-    if complaint.names(&MODEL) || says_model {
+    let says_model = error.message.to_ascii_lowercase().contains("model");
+    if error.names(&MODEL) || says_model {
         let name = if model.is_empty() { "the requested model".to_string() } else { format!("model {model}") };
         return format!(
             "the endpoint does not know {name}; some hosts want an organisation prefix such as meta-llama/…"
@@ -82,7 +82,7 @@ mod tests {
     fn says(status: u16, kind: FailureKind, body: &str, url: &str) -> String {
         let about = About { url: url.into(), model: "llama-3".into() };
         let reply = Reply { status, body: body.into(), ..Reply::default() };
-        failure(&reply, &Complaint::read(body.as_bytes()), kind, &about).message
+        failure(&reply, &ErrorBody::read(body.as_bytes()), kind, &about).message
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
     fn a_redirect_says_where_to() {
         let headers = [("Location", "https://x/v1")].into_iter().collect();
         let reply = Reply { status: 308, headers, ..Reply::default() };
-        let failure = failure(&reply, &Complaint::default(), FailureKind::Rejected, &About::default());
+        let failure = failure(&reply, &ErrorBody::default(), FailureKind::Rejected, &About::default());
         assert!(failure.message.contains("redirects to https://x/v1;"), "{}", failure.message);
     }
 }
