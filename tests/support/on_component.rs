@@ -57,7 +57,7 @@ pub(crate) fn line(event: Event, epoch_ms: u64) -> Option<Line> {
             (format!("sent {}", sent.id), format!("attempt {}, {} in flight", sent.attempt, sent.in_flight))
         }
         Happening::Refused(refused) => {
-            let detail = format!("{} {} {}", refused.status, refused.wait, refused.jitter);
+            let detail = format!("{} {} {} {}", refused.status, refused.wait, refused.jitter, refused.message);
             (format!("refused {} by {}", refused.id, refused.source), detail)
         }
         Happening::Faulted(fault) => {

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use becalm_policy::{
-    About, Action, Admits, Delay, DocumentKey, Ending, Epoch, Limit, Machine, News, Now, Outcome, Rate, Reply,
+    About, Action, Admits, Delay, DocumentKey, Ending, Epoch, Limit, Machine, News, Now, Outcome, Rate, Refusal, Reply,
     Settings, Tick, TransportError, Trouble, Unit,
 };
 use bytes::Bytes;
@@ -138,7 +138,8 @@ fn ended(id: usize, outcome: &Outcome) -> (String, String) {
 fn told(news: &News, number: impl Fn(DocumentKey) -> usize) -> Option<(String, String)> {
     Some(match news {
         News::Refused(refused) => {
-            let detail = format!("{} {} {}", refused.status, refused.wait.as_ms(), refused.jitter.as_ms());
+            let Refusal { status, wait, jitter, message, .. } = refused;
+            let detail = format!("{status} {} {} {message}", wait.as_ms(), jitter.as_ms());
             (format!("refused {} by {}", number(refused.document), refused.source), detail)
         }
         News::Faulted(trouble) => {

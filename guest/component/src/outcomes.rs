@@ -108,6 +108,7 @@ pub(crate) fn refusal(id: String, refusal: &policy::Refusal) -> Refusal {
         wait: Delay::as_ms(refusal.wait),
         jitter: Delay::as_ms(refusal.jitter),
         source: refusal.source.into(),
+        message: refusal.message.clone(),
         headers: headers.collect(),
     }
 }

@@ -1,5 +1,7 @@
 //! What the machine tells its driver to do, and what it tells whoever watches.
 
+use alloc::string::String;
+
 use crate::belief::Limit;
 use crate::hints::IgnoredHint;
 use crate::outcome::{Failure, Outcome};
@@ -106,6 +108,8 @@ pub struct Refusal {
     pub jitter: Delay,
     /// Where the wait comes from: a header, or one of our own rules.
     pub source: &'static str,
+    /// What the endpoint says about it; empty if nothing.
+    pub message: String,
     /// All header fields of the refusal.
     pub headers: Headers,
 }

@@ -6,6 +6,7 @@ use alloc::string::{String, ToString};
 use super::action::{Action, DocumentKey, News, Refusal};
 use super::progress::Flight;
 use super::{Machine, Tally};
+use crate::error_body::ErrorBody;
 use crate::hints::Hint;
 use crate::learner::{Learner, Refused as Told};
 use crate::outcome::{Failure, FailureKind, PostponeReason, Postponement};
@@ -27,6 +28,7 @@ impl Machine {
     /// Too many per time, or at one time; or it is this document that is always refused.
     pub(super) fn refused(&mut self, refused: Refused, now: Tick) {
         let Refused { document, flight, hint, .. } = refused;
+        self.last_words = ErrorBody::read(&refused.reply.body).message;
         self.gate.answered(flight.episode, flight.sent.at);
         self.tally.refusals += 1;
         let progress = &mut self.documents[document.0];
@@ -116,8 +118,17 @@ impl Machine {
             wait: wait.total(),
             jitter: wait.jitter,
             source: wait.source,
+            message: self.last_words.clone(),
             headers: reply.headers.clone(),
         })));
+    }
+
+    /// With what the endpoint said last about refusing.
+    pub(super) fn in_its_words(&self, message: String) -> String {
+        match self.last_words.as_str() {
+            "" => message,
+            words => format!("{message}; the endpoint says: {words}"),
+        }
     }
 
     /// A document that was refused goes before those that were never sent, once; then behind them, so that one that is
@@ -138,7 +149,7 @@ impl Machine {
         if opens.since(since) <= self.settings.patience || opens.since(now) > self.settings.patience {
             return;
         }
-        let message = "no request was answered for as long as patience allows".to_string();
+        let message = self.in_its_words("no request was answered for as long as patience allows".to_string());
         let postponement = Postponement { reason: PostponeReason::Patience, until: Some(opens), message };
         self.postpone_queue(&postponement);
         self.ended.get_or_insert(postponement);

@@ -109,6 +109,7 @@ impl Machine {
     fn answered(&mut self, document: DocumentKey, flight: Flight, answer: Answer, now: Tick) {
         self.fruitless_since = None;
         self.denials = 0;
+        self.last_words.clear();
         self.answered_at = Some(now);
         self.largest_answered = self.largest_answered.max(self.documents[document.0].tokens);
         self.gate.answered(flight.episode, flight.sent.at);

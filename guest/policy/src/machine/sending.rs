@@ -67,7 +67,7 @@ impl Machine {
             return self.postpone_queue(&Postponement {
                 reason: PostponeReason::Patience,
                 until: Some(pause.until),
-                message: format!("the next request may go in {seconds} s, which is beyond patience"),
+                message: self.in_its_words(format!("the next request may go in {seconds} s, which is beyond patience")),
             });
         }
         if wait >= WORTH_TELLING && self.pause != Some(pause) {

@@ -64,6 +64,8 @@ class Refused:
     long, so one request looks: soon, and then ever later, or where a usual window ends), `max-in-flight` (the
     endpoint says that too many are on the wire: until one of them ends) or `back-off` (longer than the hint,
     which was obeyed and was too short, or shorter than another one; or for this document alone)."""
+    message: str
+    """What the endpoint says about it: the message of its error, at most 300 characters; empty if it says nothing."""
     headers: tuple[Header, ...]
     """All header fields of the refusal, in their order."""
 
