@@ -13,7 +13,9 @@ impl Cycles {
     pub(super) fn keep_to_known(&mut self, refusal: Refused, now: Tick) {
         let Some(known) = refusal.known.filter(|_| !refusal.is_explained && self.rhythm.is_none()) else { return };
         self.begins = true;
-        if refusal.hint.is_some() && known.window <= SHORT_SLOT.times(known.amount) {
+        // Where little was asked for yet, and nobody says how long to wait, it may be no matter of a rate.
+        let is_half_used = self.log.cycle().is_some_and(|cycle| cycle.admitted.saturating_mul(2) >= known.amount);
+        if (refusal.hint.is_some() || is_half_used) && known.window <= SHORT_SLOT.times(known.amount) {
             self.spread_known(known, now);
         }
     }
