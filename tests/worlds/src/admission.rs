@@ -61,6 +61,20 @@ impl Admission {
         (wait > ROUNDING).then_some(wait)
     }
 
+    /// Whether a request would be refused that arrives then.
+    pub(crate) fn is_closed(&mut self, now_ms: u64, tokens: u64) -> bool {
+        self.advance(now_ms);
+        self.wait(now_ms, tokens).is_some()
+    }
+
+    /// When the limit rises, if that is before a request that waits from now on would be admitted; else now.
+    pub(crate) fn after_rise(&mut self, now_ms: u64, tokens: u64) -> u64 {
+        self.advance(now_ms);
+        let opens = now_ms as f64 + self.wait(now_ms, tokens).unwrap_or(0.0);
+        let rise = self.change.filter(|(at, factor)| *factor > 1.0 && (*at as f64) < opens);
+        rise.map_or(now_ms, |(at, _)| at)
+    }
+
     pub(crate) fn admit(&mut self, now_ms: u64, tokens: u64) {
         self.limiter.admit(now_ms as f64, tokens);
     }

@@ -8,6 +8,7 @@ use std::thread;
 
 use becalm_policy::learner::Rules;
 
+use crate::obedient::obedient_ms;
 use crate::play::play_watched;
 use crate::played::Played;
 use crate::schedule::Schedule;
@@ -20,6 +21,8 @@ pub struct Case {
     pub world: World,
     /// How it went.
     pub played: Played,
+    /// The time of the obedient clairvoyant.
+    pub obedient_ms: u64,
 }
 
 impl Case {
@@ -37,7 +40,13 @@ impl Case {
             failure: Some(format!("it panicked: {}", words(panic.as_ref()))),
             ..Played::default()
         });
-        Self { world, played }
+        let obedient_ms = obedient_ms(&world, schedule);
+        Self { world, played, obedient_ms }
+    }
+
+    /// The efficiency that nobody exceeds who obeys hints and does not know the server, but for luck.
+    pub fn best(&self) -> f64 {
+        self.played.schedule.ideal_ms as f64 / self.obedient_ms as f64
     }
 }
 

@@ -23,8 +23,13 @@ pub use server::Server;
 mod times;
 pub use times::Times;
 
+mod pacing;
+
 mod schedule;
 pub use schedule::Schedule;
+
+mod obedient;
+pub use obedient::obedient_ms;
 
 mod events;
 

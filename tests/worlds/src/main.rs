@@ -116,8 +116,10 @@ fn print_table<T: std::fmt::Display>(head: &str, rows: &[T]) {
 /// Each on one line, which a shell can run.
 fn print_worst(cases: &mut [Case], count: usize) {
     cases.sort_by(|a, b| a.played.efficiency().total_cmp(&b.played.efficiency()));
-    for Case { world, played } in cases.iter().take(count) {
+    for case in cases.iter().take(count) {
+        let Case { world, played, .. } = case;
         print!("cargo run --release -p becalm-worlds -- --seed {} # {:.3}", world.seed, played.efficiency());
+        print!(", best {:.2}", case.best());
         print!(", {} refusals, {} lost, {} unfinished", played.refusals, played.lost, played.unfinished());
         print!(", ideal {} s, took {} s", played.schedule.ideal_ms / 1_000, played.took_ms() / 1_000);
         println!("{}: {world}", played.failure.as_ref().map_or_else(String::new, |failure| format!(", {failure}")));

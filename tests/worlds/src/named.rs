@@ -120,7 +120,7 @@ fn worlds() -> Vec<(&'static str, World)> {
 
 impl NamedRow {
     /// The head of a table of rows.
-    pub const HEAD: &str = "                                               ideal  eff mean worst  refusals mean most  above ideal  recovered";
+    pub const HEAD: &str = "                                               ideal  eff mean worst  best  refusals mean most  above ideal  recovered";
 }
 
 impl fmt::Display for NamedRow {
@@ -129,7 +129,8 @@ impl fmt::Display for NamedRow {
         let worst = cases.iter().map(|case| case.played.efficiency()).fold(f64::INFINITY, f64::min);
         let most = cases.iter().map(|case| case.played.refusals).max().unwrap_or(0);
         let ideal_s = mean(cases, |played| played.schedule.ideal_ms as f64 / 1e3);
-        write!(out, "{name:45} {ideal_s:6.1}  {:8.3} {worst:5.3}", mean(cases, Played::efficiency))?;
+        let best = cases.iter().map(Case::best).sum::<f64>() / cases.len() as f64;
+        write!(out, "{name:45} {ideal_s:6.1}  {:8.3} {worst:5.3} {best:5.3}", mean(cases, Played::efficiency))?;
         write!(out, "  {:13.1} {most:4}", mean(cases, |played| played.refusals as f64))?;
         let missing = missing(cases);
         let took_s = mean(cases, |played| played.took_ms() as f64 / 1e3);
@@ -150,7 +151,7 @@ fn recovery(cases: &[Case]) -> String {
 
 /// How long after a change of the limit until answers come at 85 % of the new rate, over two windows.
 fn recovery_s(case: &Case) -> Option<u64> {
-    let Case { world, played } = case;
+    let Case { world, played, .. } = case;
     let rate = world.rate() * world.changes.factor?;
     let changed_ms = played.schedule.change_at_ms?;
     let span_ms = (2 * world.window_ms).max(10_000);

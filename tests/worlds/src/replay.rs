@@ -1,13 +1,13 @@
 //! One world, step by step.
 
 use becalm_policy::{Action, Admits, Ending, Limit, News, Outcome, Reply, Tick, Unit};
-use becalm_worlds::{Schedule, Seen, World, play_watched};
+use becalm_worlds::{Schedule, Seen, World, obedient_ms, play_watched};
 
 /// One world, with a line for each event.
 pub(crate) fn replay(world: &World) {
     println!("{world}");
     let schedule = Schedule::of(world);
-    println!("{schedule:?}");
+    println!("{schedule:?}, {} ms for who obeys hints", obedient_ms(world, &schedule));
     let played = play_watched(world, &schedule, &mut |at_ms, seen| {
         if !matches!(seen, Seen::Decided(Action::Wait(_))) {
             println!("{:12.3} {}", at_ms as f64 / 1e3, line(&seen));

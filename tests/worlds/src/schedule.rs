@@ -1,11 +1,8 @@
 //! The clairvoyant: how long a job takes for who knows the server. What disturbs a world is set by the share of that time.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use crate::admission::Admission;
-use crate::times::Times;
-use crate::world::World;
+use crate::pacing::{Arrival, Client, pace};
+use crate::world::{Document, World};
 
 /// When what happens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,21 +35,22 @@ impl Schedule {
 /// The time of a job whose every request arrives as soon as a place on the wire is free, the one before it has arrived and
 /// the server admits it.
 fn exact_pacing(world: &World, schedule: &Schedule) -> u64 {
-    let mut admission = Admission::new(world, schedule);
-    let times = Times::of(world);
-    let delay_ms = times.mean_delay_ms();
-    let places = world.cap.unwrap_or(u32::MAX).min(world.max_in_flight);
-    let mut free_at = BinaryHeap::from(vec![Reverse(0); places as usize]);
-    let (mut last_ms, mut end_ms) = (0, 0);
-    for (number, document) in world.job().iter().filter(|document| !document.is_poison).enumerate() {
-        let Reverse(free_ms) = free_at.pop().unwrap_or_default();
-        last_ms = admission.earliest(last_ms.max(free_ms + delay_ms), document.tokens);
-        admission.admit(last_ms, document.tokens);
-        let answered_ms = last_ms + times.ideal_service_ms(number as u64) + delay_ms;
-        free_at.push(Reverse(answered_ms));
-        end_ms = end_ms.max(answered_ms);
+    pace(world, &mut Clairvoyant(Admission::new(world, schedule)))
+}
+
+/// Knows the server, and which documents are bad.
+#[derive(Debug)]
+struct Clairvoyant(Admission);
+
+impl Client for Clairvoyant {
+    fn arrive(&mut self, from_ms: u64, document: Document) -> Option<Arrival> {
+        if document.is_poison {
+            return None;
+        }
+        let at_ms = self.0.earliest(from_ms, document.tokens);
+        self.0.admit(at_ms, document.tokens);
+        Some(Arrival { at_ms, refusal: None })
     }
-    end_ms
 }
 
 pub(crate) const OUTAGE_MS: u64 = 30_000;

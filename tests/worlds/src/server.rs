@@ -49,6 +49,17 @@ impl Server {
         self.in_service -= 1;
     }
 
+    /// What it admits when.
+    pub(crate) const fn admission(&mut self) -> &mut Admission {
+        &mut self.admission
+    }
+
+    /// From now on no request fails or is refused for no reason of its own.
+    pub(crate) const fn calm(&mut self) {
+        self.world.changes.stray = None;
+        self.world.changes.faults = 0.0;
+    }
+
     /// What it gets for no reason of its own.
     fn disturbed(&self) -> Option<Reply> {
         let changes = &self.world.changes;

@@ -13,6 +13,8 @@ pub struct Row {
     name: String,
     efficiency: Sorted,
     refusals_per_100: Sorted,
+    /// What the obedient clairvoyant reaches.
+    best: Sorted,
     lost: usize,
     unfinished: usize,
     failed: usize,
@@ -60,14 +62,16 @@ fn group_names(case: &Case) -> impl Iterator<Item = String> {
 
 impl Row {
     /// The head of a table of rows.
-    pub const HEAD: &str = "                         worlds    p1   p10   p25   p50  mean | refusals/100 p50    p90    p99 |  lost unfinished failed";
+    pub const HEAD: &str = "                         worlds    p1   p10   p25   p50  mean | refusals/100 p50    p90    p99 |  lost unfinished failed | best p10   p50  mean";
 
     pub(crate) fn of<'a>(name: &str, cases: impl Iterator<Item = &'a Case> + Clone) -> Self {
+        let best = Sorted::of(cases.clone().map(Case::best));
         let played = cases.map(|case| &case.played);
         Self {
             name: name.to_string(),
             efficiency: Sorted::of(played.clone().map(|played| played.efficiency())),
             refusals_per_100: Sorted::of(played.clone().map(|played| played.refusals_per_100())),
+            best,
             lost: played.clone().map(|played| played.lost).sum(),
             unfinished: played.clone().filter(|played| played.failure.is_none() && played.unfinished() > 0).count(),
             failed: played.filter(|played| played.failure.is_some()).count(),
@@ -118,7 +122,7 @@ impl Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, efficiency, refusals_per_100, lost, unfinished, failed } = self;
+        let Self { name, efficiency, refusals_per_100, best, lost, unfinished, failed } = self;
         write!(out, "{name:24} {:6}", efficiency.0.len())?;
         for share in [0.01, 0.1, 0.25, 0.5] {
             write!(out, " {:5.3}", efficiency.quantile(share))?;
@@ -127,7 +131,8 @@ impl fmt::Display for Row {
         for share in [0.5, 0.9, 0.99] {
             write!(out, " {:6.1}", refusals_per_100.quantile(share))?;
         }
-        write!(out, " | {lost:5} {unfinished:10} {failed:6}")
+        write!(out, " | {lost:5} {unfinished:10} {failed:6}")?;
+        write!(out, " |    {:5.3} {:5.3} {:5.3}", best.quantile(0.1), best.quantile(0.5), best.mean())
     }
 }
 
