@@ -1,6 +1,6 @@
 # becalm: `make demo` shows what it does, `make test` and `make test-real` run all that CI runs.
 
-.PHONY: help build demo test test-hosts test-limiters test-real limiters-table component package wheel npm scenarios worlds matrix bench fuzz check
+.PHONY: help build demo test test-hosts test-limiters test-real limiters-table component package wheel npm scenarios worlds faults matrix bench fuzz check
 
 # What the guest needs: nothing, or a component built by other means. See guest/target.sh.
 cargo = environment=$$(guest/target.sh) && env $$environment cargo
@@ -22,6 +22,7 @@ help:
 	@echo "make npm     the JavaScript package, with the component in it, into target/package"
 	@echo "make scenarios every scenario is made to expect what happens, in tests/scenarios/"
 	@echo "make worlds  2,000 random servers that nobody has chosen, and whether the floors hold; count=… seed=…"
+	@echo "make faults  1,000 random batches against endpoints in trouble: none lost, and how much is sent for it; seed=…"
 	@echo "make matrix  every server model, measured in virtual time, into tests/matrix/"
 	@echo "make bench   the policy by itself, and becalm against other clients where nothing limits"
 	@echo "make fuzz    every parser under libFuzzer, a minute each (needs nightly and cargo-fuzz)"
@@ -100,6 +101,10 @@ worlds:
 		(echo "# $(count) worlds from seed $(seed)"; echo; echo '```'; \
 		"$$target/release/worlds" --count $(count) --from $(seed) --groups --floors; status=$$?; \
 		echo '```'; exit $$status) >"$$target/worlds.md" 2>&1; status=$$?; cat "$$target/worlds.md"; exit $$status
+
+# Other batches every day; `make faults seed=1` for the same again.
+faults:
+	@BECALM_SEED=$(seed) BECALM_COUNT=1000 cargo test --release --quiet -p becalm-policy --test faults -- --nocapture
 
 matrix:
 	@$(cargo) build --release --quiet

@@ -52,6 +52,8 @@ pub struct Machine {
     /// The latest answer, and as it was when a document was last suspected to be refused whatever happens.
     answered_at: Option<Tick>,
     suspected_at: Option<Tick>,
+    /// When the latest request went that was answered.
+    answered_sent_at: Option<Tick>,
     /// What the endpoint said of the latest refusal; empty after an answer.
     last_words: String,
     /// Of the first documents, while none was answered: successes that were no answer, and how many in a row were rejected
@@ -99,6 +101,7 @@ impl Machine {
             told: None,
             answered_at: None,
             suspected_at: None,
+            answered_sent_at: None,
             last_words: String::new(),
             unusable: 0,
             rejected: None,

@@ -16,6 +16,9 @@ pub(super) struct Progress {
     /// When it was refused last, and how often it was again after others had been answered.
     refused_at: Option<Tick>,
     pub(super) refused_alone: u32,
+    /// When its latest request went that failed, and how often one did after others that went later were answered.
+    failed_sent_at: Option<Tick>,
+    failed_alone: u32,
     /// When the endpoint was first seen to start up, and how often since.
     pub(super) cold_since: Option<Tick>,
     pub(super) cold_starts: u32,
@@ -54,6 +57,8 @@ impl Progress {
             refusals: 0,
             refused_at: None,
             refused_alone: 0,
+            failed_sent_at: None,
+            failed_alone: 0,
             cold_since: None,
             cold_starts: 0,
             waited: Delay::ZERO,
@@ -75,6 +80,15 @@ impl Progress {
         let is_alone = is_ordinary && self.refused_at.is_some_and(|before| answered_at > Some(before));
         self.refused_alone += u32::from(is_alone);
         self.refused_at = Some(now);
+    }
+
+    /// A request that went then failed; the latest that was answered went at that other time. Says how often it failed again
+    /// after others that went later were answered.
+    pub(super) fn failed(&mut self, answered_sent_at: Option<Tick>, sent_at: Tick) -> u32 {
+        let is_alone = self.failed_sent_at.is_some_and(|before| answered_sent_at > Some(before));
+        self.failed_alone += u32::from(is_alone);
+        self.failed_sent_at = Some(sent_at);
+        self.failed_alone
     }
 
     pub(super) const fn flight(&self) -> Option<Flight> {

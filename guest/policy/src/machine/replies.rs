@@ -111,6 +111,7 @@ impl Machine {
         self.denials = 0;
         self.last_words.clear();
         self.answered_at = Some(now);
+        self.answered_sent_at = self.answered_sent_at.max(Some(flight.sent.at));
         self.largest_answered = self.largest_answered.max(self.documents[document.0].tokens);
         self.gate.answered(flight.episode, flight.sent.at);
         self.retry_budget.answered();
@@ -137,7 +138,12 @@ impl Machine {
             self.limiter.withdrawn(flight.sent.ticket);
         }
         self.halt_if_unusable(&failure);
-        let is_half = self.gate.faulted(flight.episode, flight.sent.at);
+        // One that fails again and again while others are answered says nothing of the endpoint; others do.
+        let is_own = self.documents[document.0].failed(self.answered_sent_at, flight.sent.at) >= ALONE;
+        let is_half = match is_own {
+            true => self.gate.consecutive_refusals() > 0,
+            false => self.gate.faulted(flight.episode, flight.sent.at),
+        };
         if is_overload && self.gate.is_strained() {
             self.allowance.halve(flight.sent.ticket, self.limiter.next_ticket());
         }
@@ -193,10 +199,15 @@ impl Machine {
     /// The endpoint is out: all wait, else every document would only run into the same wall.
     fn back_off_all(&mut self, document: DocumentKey, flight: Flight, hint: Option<Hint>, now: Tick) -> Wait {
         let own = self.backoff.full_jitter(self.gate.consecutive_refusals().min(OUTAGE_DOUBLINGS));
+        // Of a few documents nobody knows whether it is them: they look ever less often, and lose as much again at most.
+        let outage = self.fruitless_since.map_or(Delay::ZERO, |since| now.since(since));
+        let is_of_few = self.documents.len() <= FEW && self.answered_at.is_some();
+        let own = if is_of_few { own.max(outage) } else { own };
         let own = if self.gate.is_news(flight.episode) { own } else { Delay::ZERO };
         self.learner.interrupted();
         self.gate.close(flight.episode, now, own.max(hint.map_or(Delay::ZERO, |hint| hint.wait)));
-        self.queue_again(document, true, now);
+        // Where others were answered it may be this one that fails: the next look is another's. Before, one is to find out.
+        self.queue_again(document, self.answered_at.is_none(), now);
         let total = self.gate.opens_at().map_or(Delay::ZERO, |opens| opens.since(now));
         match hint {
             Some(hint) if total <= hint.wait => Wait { floor: total, jitter: Delay::ZERO, source: hint.source },
@@ -270,6 +281,8 @@ impl Machine {
     }
 }
 
+const ALONE: u32 = 2;
+const FEW: usize = 3;
 /// So many in a row without an answer are no chance: the key has expired, or the route is gone.
 const MOST_DENIALS: u32 = 5;
 const MOST_REJECTIONS: u32 = 5;
