@@ -13,7 +13,7 @@ mod text;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::NamedTempFile;
@@ -247,7 +247,9 @@ impl Source {
             "tsv" => Form::Table(b'\t'),
             _ => Form::Text,
         };
-        Self { name: path.display().to_string(), path: path.into(), form }
+        // `./contracts/a.txt` is the same document as `contracts/a.txt`.
+        let parts = path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+        Self { name: parts.display().to_string(), path: path.into(), form }
     }
 
     /// The documents, each with its place.

@@ -31,6 +31,8 @@ pub struct Journal {
 #[derive(Debug)]
 enum Destination {
     File(File),
+    /// A pipe or a device: nothing that was written there can be read.
+    Stream(File),
     Stdout,
 }
 
@@ -72,11 +74,17 @@ impl Journal {
 
     /// Opens or makes the file, locks it, reads what was answered, and cuts off a last line that was torn by a crash.
     ///
+    /// A pipe or a device is written to as it is.
+    ///
     /// # Errors
     ///
     /// If the file cannot be used, is in use, or holds something else.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         let unusable = |source| JournalError::Unusable { path: path.into(), source };
+        if std::fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
+            let stream = OpenOptions::new().write(true).open(path).map_err(unusable)?;
+            return Ok(Self::on(Destination::Stream(stream)));
+        }
         let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(unusable)?;
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => JournalError::Locked { path: path.into(), holder: holder(&file) },
@@ -97,6 +105,11 @@ impl Journal {
         Arc::clone(&self.past)
     }
 
+    /// Whether a later run can go on from what is written.
+    pub const fn can_go_on(&self) -> bool {
+        matches!(self.to, Destination::File(_))
+    }
+
     /// How many bytes of a torn last line were cut off.
     pub const fn torn_bytes(&self) -> u64 {
         self.torn_bytes
@@ -115,6 +128,7 @@ impl Journal {
         match &mut self.to {
             _ if lines.is_empty() => Ok(()),
             Destination::Stdout => io::stdout().lock().write_all(lines.as_bytes()),
+            Destination::Stream(stream) => stream.write_all(lines.as_bytes()),
             Destination::File(file) => {
                 write_lines(file, lines.as_bytes())?;
                 self.unsafe_since.get_or_insert_with(Instant::now);
@@ -154,6 +168,8 @@ impl Journal {
         self.unsafe_since = None;
         match &self.to {
             Destination::Stdout => io::stdout().lock().flush(),
+            // The kernel has it.
+            Destination::Stream(_) => Ok(()),
             Destination::File(file) => file.sync_data(),
         }
     }
@@ -168,10 +184,13 @@ impl Journal {
 
     fn recover(&mut self, path: &Path) -> Result<(), JournalError> {
         let Destination::File(file) = &mut self.to else { return Ok(()) };
-        let (past, whole, torn) = read(file, path)?;
-        if torn > 0 {
-            file.set_len(whole).map_err(|source| JournalError::Unusable { path: path.into(), source })?;
-        }
+        let Recovered { past, whole, torn, is_open } = read(file, path)?;
+        let mended = match torn {
+            0 if is_open => file.write_all(b"\n"),
+            0 => Ok(()),
+            _ => file.set_len(whole),
+        };
+        mended.map_err(|source| JournalError::Unusable { path: path.into(), source })?;
         (self.past, self.torn_bytes) = (Arc::new(past), torn);
         Ok(())
     }
@@ -203,14 +222,23 @@ fn write_lines(file: &mut File, lines: &[u8]) -> io::Result<()> {
 /// If it cannot be read, or holds something else.
 pub fn past(path: &Path) -> Result<Past, JournalError> {
     match File::open(path) {
-        Ok(file) => read(&file, path).map(|(past, ..)| past),
+        Ok(file) => read(&file, path).map(|recovered| recovered.past),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Past::default()),
         Err(source) => Err(JournalError::Unusable { path: path.into(), source }),
     }
 }
 
-/// What it says, how many bytes of it are whole lines, and how many are a torn one.
-fn read(file: &File, path: &Path) -> Result<(Past, u64, u64), JournalError> {
+/// What a file of results says.
+struct Recovered {
+    past: Past,
+    /// Bytes of it that are whole lines, and those of a torn one at its end.
+    whole: u64,
+    torn: u64,
+    /// The last line is whole, but for its end.
+    is_open: bool,
+}
+
+fn read(file: &File, path: &Path) -> Result<Recovered, JournalError> {
     let mut reader = BufReader::new(file);
     let (mut line, mut whole, mut bytes) = (0, 0, vec![]);
     let mut past = Past::default();
@@ -219,8 +247,11 @@ fn read(file: &File, path: &Path) -> Result<(Past, u64, u64), JournalError> {
         let length = reader.read_until(b'\n', &mut bytes);
         let length = length.map_err(|source| JournalError::Unusable { path: path.into(), source })? as u64;
         if !bytes.ends_with(b"\n") {
+            // An editor, or `head -c`, may have taken no more than the end of the line.
+            let is_open = length > 0 && past.add(&bytes).is_ok();
             past.settle();
-            return Ok((past, whole, length));
+            let (whole, torn) = if is_open { (whole + length, 0) } else { (whole, length) };
+            return Ok(Recovered { past, whole, torn, is_open });
         }
         line += 1;
         whole += length;
@@ -270,6 +301,31 @@ mod tests {
         let error = Journal::open(&path).unwrap_err();
         let JournalError::Locked { holder, .. } = error else { panic!("{error}") };
         assert!(holder.is_none_or(|pid| pid == std::process::id()), "{holder:?}");
+    }
+
+    #[test]
+    fn a_last_line_that_lacks_only_its_end_is_kept() {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        let whole = "{\"custom_id\":\"a\",\"response\":{\"status_code\":200},\"error\":null}";
+        std::fs::write(&path, whole).unwrap();
+        let journal = Journal::open(&path).unwrap();
+        assert_eq!((journal.past().len(), journal.torn_bytes()), (1, 0));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{whole}\n"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_a_stream() {
+        assert!(!Journal::open(Path::new("/dev/null")).unwrap().can_go_on());
+    }
+
+    #[test]
+    fn an_input_is_no_file_of_results() {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        let input = "{\"custom_id\":\"a\",\"body\":{\"model\":\"m\"}}\n";
+        std::fs::write(&path, input).unwrap();
+        assert!(matches!(Journal::open(&path), Err(JournalError::Foreign { line: 1, .. })));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), input);
     }
 
     #[test]

@@ -39,10 +39,17 @@ impl Past {
     /// Reads a line of results.
     pub(super) fn add(&mut self, line: &[u8]) -> serde_json::Result<()> {
         let line = serde_json::from_slice::<Line>(line)?;
+        if line.response.is_none() && line.error.is_none() {
+            // An input has ids too.
+            return Err(serde::de::Error::missing_field("response"));
+        }
+        let (response, error) = (line.response.flatten(), line.error.flatten());
+        let is_answered =
+            error.is_none() && response.is_some_and(|response| (200..300).contains(&response.status_code));
         let id = IdPrint::of(&line.custom_id);
-        if line.is_answered() {
+        if is_answered {
             self.0.push((id, Ending::answered(line.becalm.and_then(|becalm| becalm.document))));
-        } else if line.error.is_some_and(|error| !error.code.starts_with(POSTPONED)) {
+        } else if error.is_some_and(|error| !error.code.starts_with(POSTPONED)) {
             self.0.push((id, Ending::FAILED));
         }
         Ok(())
@@ -73,7 +80,9 @@ impl Past {
 
     /// How this document fared, if that was asked.
     pub fn before(&self, row: &Row, asked: Asked) -> Before {
-        let Ok(index) = self.0.binary_search_by_key(&IdPrint::of(row.id()), |(id, _)| *id) else {
+        let find = |id: &str| self.0.binary_search_by_key(&IdPrint::of(id), |(id, _)| *id);
+        // Earlier versions kept the `./` that a file was named with.
+        let Ok(index) = find(row.id()).or_else(|_| find(&format!("./{}", row.id()))) else {
             return Before::Never;
         };
         match (self.0[index].1, row.fingerprint(asked)) {
@@ -90,9 +99,10 @@ impl Past {
 struct Line<'a> {
     #[serde(borrow)]
     custom_id: std::borrow::Cow<'a, str>,
-    response: Option<Response>,
-    #[serde(borrow)]
-    error: Option<Fault<'a>>,
+    #[serde(default, deserialize_with = "there")]
+    response: Option<Option<Response>>,
+    #[serde(borrow, default, deserialize_with = "there")]
+    error: Option<Option<Fault<'a>>>,
     becalm: Option<Becalm>,
 }
 
@@ -112,11 +122,9 @@ struct Becalm {
     document: Option<Fingerprint>,
 }
 
-impl Line<'_> {
-    fn is_answered(&self) -> bool {
-        self.error.is_none()
-            && self.response.as_ref().is_some_and(|response| (200..300).contains(&response.status_code))
-    }
+/// What is there, be it null.
+fn there<'de, Value: Deserialize<'de>, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
 }
 
 /// How the codes of what was put off begin; see `line`.
@@ -137,6 +145,21 @@ mod tests {
         lines.iter().for_each(|line| past.add(line.as_bytes()).unwrap());
         past.settle();
         past.before(&Document::text("a", "Text.").into(), Asked::default())
+    }
+
+    #[test]
+    fn a_line_without_a_result_is_none() {
+        let mut past = Past::default();
+        assert!(past.add(br#"{"custom_id":"a","body":{"model":"m"}}"#).is_err());
+        assert!(past.add(br#"{"custom_id":"a","response":null,"error":null}"#).is_ok());
+    }
+
+    #[test]
+    fn a_document_is_known_by_its_name_with_and_without_the_folder_it_was_named_in() {
+        let mut past = Past::default();
+        past.add(ANSWERED.replace("\"a\"", "\"./a\"").as_bytes()).unwrap();
+        past.settle();
+        assert_eq!(past.before(&Document::text("a", "Text.").into(), Asked::default()), Before::Answered);
     }
 
     #[test]
