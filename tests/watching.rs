@@ -78,7 +78,8 @@ async fn a_refusal_is_shown_with_its_headers_where_that_is_wanted() {
 
     let desk = Desk::new().await;
     let ended = desk.run(&["-o", "out.jsonl"]).await;
-    assert!(ended.stderr.starts_with("documents 15 answered"), "{}", ended.stderr);
+    assert!(ended.stderr.starts_with("requests go to 127.0.0.1:"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("\ndocuments 15 answered"), "{}", ended.stderr);
 
     let desk = Desk::new().await;
     let ended = desk.run(&["-q"]).await;

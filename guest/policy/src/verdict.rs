@@ -79,10 +79,11 @@ fn of_status(reply: &Reply, error: &ErrorBody, hint: Option<Hint>, about: &About
         408 | 409 | 421 | 423..=425 | 444 | 449 | 460 | 498 | 499 | 500 | 502..=504 | 506..=599 => {
             fault(reply, error, Reach::Document, about)
         }
+        401 => denied(FailureKind::Unauthorised),
         402 => last(FailureKind::OutOfCredit, Reach::Batch),
         // Whatever the status means here: it comes with the time of the next try.
         400..=499 if hint.is_some() => fault(reply, error, Reach::Document, about),
-        401 | 403 => denied(FailureKind::Unauthorised),
+        403 => denied(FailureKind::Unauthorised),
         404 if error.is_bare() => denied(FailureKind::NotFound),
         404 => last(FailureKind::NotFound, Reach::UntilProven),
         405 | 410 => last(FailureKind::NotFound, Reach::Document),

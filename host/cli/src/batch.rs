@@ -40,17 +40,19 @@ impl Batch {
     ) -> Result<Self> {
         let spending = args.spending(settings)?;
         let journal = args.output.as_deref().map_or_else(|| Ok(Journal::stdout()), Journal::open)?;
+        let can_go_on = journal.can_go_on();
         let asked = Asked::of(&settings.chat);
         let earlier = args.earlier(inputs, &journal.past(), asked);
         let mut voice = Voice::new(watching, inputs.count(), earlier.answered + earlier.failed)?;
         voice.note(&json::started(inputs.count(), &earlier, settings));
         let torn = (journal.torn_bytes() > 0)
             .then(|| format!("the last line of the results was torn; its {} bytes were cut off", journal.torn_bytes()));
-        for warning in inputs.warnings().iter().cloned().chain(torn).chain(earlier.warning(args.force)) {
+        let stream = args.output.as_deref().filter(|_| !can_go_on);
+        let stream = stream.map(|path| format!("{} is no file: no later run can go on from it", path.display()));
+        for warning in inputs.warnings().iter().cloned().chain(torn).chain(stream).chain(earlier.warning(args.force)) {
             voice.warn(&warning);
         }
         let (count, contents) = (inputs.count(), HashMap::new());
-        let can_go_on = args.output.is_some();
         Ok(Self { journal, figures: Figures::default(), voice, count, can_go_on, earlier, spending, asked, contents })
     }
 
@@ -58,7 +60,7 @@ impl Batch {
     pub(crate) fn end(
         &mut self,
         elapsed: Duration,
-        bound: Duration,
+        (bound, is_bound_learnt): (Duration, bool),
         limits: &[Limit],
         stopped: Option<Reason>,
     ) -> Exit {
@@ -66,8 +68,18 @@ impl Batch {
         let ended = earlier.answered + earlier.failed + figures.answered + figures.failed + figures.postponed;
         // The input may have grown since it was looked at.
         let left = self.count.saturating_sub(ended);
-        let summary =
-            Summary { figures, earlier, spending, elapsed, bound, limits, left, can_go_on: self.can_go_on, stopped };
+        let summary = Summary {
+            figures,
+            earlier,
+            spending,
+            elapsed,
+            bound,
+            is_bound_learnt,
+            limits,
+            left,
+            can_go_on: self.can_go_on,
+            stopped,
+        };
         voice.sum_up(&json::summary(&summary), &summary.lines());
         match figures {
             Figures { halted: Some(_), .. } => Exit::Halted,

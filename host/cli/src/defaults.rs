@@ -1,6 +1,8 @@
-//! Where a flag is not given: the environment, then `becalm.toml`, then becalm's own default. Names are those of the flags,
-//! so there is one list of them.
+//! Where a flag is not given: the environment, then `becalm.toml` in this folder, then the user's own, then becalm's own
+//! default. Names are those of the flags, so there is one list of them. A folder may come from somebody else: its file may not
+//! say where the key goes, whom to trust, or which files are written.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -8,6 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::{BoolishValueParser, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use etcetera::BaseStrategy;
 use toml::{Table, Value};
 
 use super::say::aside;
@@ -19,27 +22,24 @@ use super::say::aside;
 ///
 /// If the file cannot be used.
 pub(crate) fn matches(command: Command) -> Result<ArgMatches> {
-    let path = std::env::var_os("BECALM_CONFIG").map(PathBuf::from);
-    let name = path.clone().unwrap_or_else(|| FILE.into());
+    let named = std::env::var_os("BECALM_CONFIG").map(PathBuf::from);
     let is_configured =
         std::env::args_os().nth(1).is_some_and(|command| CONFIGURED.iter().any(|known| command == *known));
-    let file = match std::fs::read_to_string(&name) {
-        // Other commands take nothing from it.
-        _ if !is_configured => Table::new(),
-        Ok(text) => text.parse::<Table>().map_err(|error| {
-            // Not the whole error: it shows the line, and that may hold a key.
-            let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
-            anyhow!("{}, line {line}: it is no TOML: {}", name.display(), error.message())
-        })?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.is_none() => Table::new(),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", name.display())),
+    let (mut file, mut origins) = (Table::new(), BTreeMap::new());
+    // Other commands take nothing from them.
+    let places = match named {
+        _ if !is_configured => vec![],
+        Some(named) => vec![Place { path: named, is_needed: true, is_trusted: true }],
+        None => {
+            let own = own_file().map(|path| Place { path, is_needed: false, is_trusted: true });
+            own.into_iter().chain([Place { path: FILE.into(), is_needed: false, is_trusted: false }]).collect()
+        }
     };
-    if let Some(unknown) = file.keys().find(|key| !is_known(&command, key)) {
-        let hint = match unknown.contains("key") {
-            true => "the key belongs in the environment, as OPENAI_API_KEY",
-            false => "names are those of the flags of run, plan and probe, such as max-in-flight",
-        };
-        bail!("{}: there is no flag --{unknown}\nhint: {hint}", name.display());
+    for place in &places {
+        for (key, value) in place.read(&command)? {
+            origins.insert(key.clone(), place.path.display().to_string());
+            file.insert(key, value);
+        }
     }
     let mut command = command;
     for subcommand in CONFIGURED {
@@ -50,10 +50,53 @@ pub(crate) fn matches(command: Command) -> Result<ArgMatches> {
     Ok(command.try_get_matches().unwrap_or_else(|error| {
         let _ = error.print();
         if let Some(key) = comes_from(&error, &file) {
-            aside(format_args!("hint: {key} is set in {}", name.display()));
+            aside(format_args!("hint: {key} is set in {}", origins[key]));
         }
         std::process::exit(error.exit_code())
     }))
+}
+
+/// A file of defaults.
+struct Place {
+    path: PathBuf,
+    is_needed: bool,
+    /// Whether it is the user's own.
+    is_trusted: bool,
+}
+
+impl Place {
+    fn read(&self, command: &Command) -> Result<Table> {
+        let name = self.path.display();
+        let file = match std::fs::read_to_string(&self.path) {
+            Ok(text) => text.parse::<Table>().map_err(|error| {
+                // Not the whole error: it shows the line, and that may hold a key.
+                let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
+                anyhow!("{name}, line {line}: it is no TOML: {}", error.message())
+            })?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !self.is_needed => Table::new(),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
+        };
+        if let Some(unknown) = file.keys().find(|key| !is_known(command, key)) {
+            let hint = match unknown.contains("key") {
+                true => "the key belongs in the environment, as OPENAI_API_KEY",
+                false => "names are those of the flags of run, plan and probe, such as max-in-flight",
+            };
+            bail!("{name}: there is no flag --{unknown}\nhint: {hint}");
+        }
+        if let Some(trusted) = file.keys().find(|key| !self.is_trusted && OWN_ONLY.contains(&key.as_str())) {
+            bail!(
+                "{name}: {trusted} is not taken from the folder where becalm is started, which may be somebody else's\n\
+                 hint: give it as a flag, in the environment, or in {}",
+                own_file().map_or("the file that BECALM_CONFIG names".into(), |path| path.display().to_string())
+            );
+        }
+        Ok(file)
+    }
+}
+
+/// The user's own file.
+fn own_file() -> Option<PathBuf> {
+    Some(etcetera::choose_base_strategy().ok()?.config_dir().join("becalm").join(FILE))
 }
 
 fn is_known(command: &Command, key: &str) -> bool {
@@ -107,5 +150,7 @@ fn comes_from<'a>(error: &clap::Error, file: &'a Table) -> Option<&'a String> {
 }
 
 pub(crate) const FILE: &str = "becalm.toml";
+/// Where the key goes, whom it trusts, and what is written.
+const OWN_ONLY: [&str; 5] = ["base-url", "ca-file", "output", "events", "proxy"];
 /// The commands that have so many flags that one does not want to repeat them.
 const CONFIGURED: [&str; 3] = ["run", "plan", "probe"];

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::args::Earlier;
+use super::masked;
 use super::stop::Reason;
 use super::summary::{Summary, efficiency};
 use super::values::milliseconds;
@@ -60,6 +61,7 @@ pub(crate) fn summary(summary: &Summary) -> Value {
         "elapsed_ms": milliseconds(summary.elapsed),
         "bound_ms": milliseconds(summary.bound),
         "efficiency": efficiency(summary.bound, summary.elapsed),
+        "bound_is_learnt": summary.is_bound_learnt,
         "limits": summary.limits.iter().map(limit).collect::<Vec<_>>(),
         "tokens_in": spent.input as u64,
         "tokens_out": spent.output as u64,
@@ -118,6 +120,7 @@ fn happening(what: &Happening) -> (&'static str, Value) {
                 "wait_ms": refusal.wait,
                 "jitter_ms": refusal.jitter,
                 "source": refusal.source,
+                "message": refusal.message,
                 "headers": refusal.headers.iter().map(header).collect::<Vec<_>>(),
             }),
         ),
@@ -170,6 +173,8 @@ pub(crate) fn rate(rate: &Rate) -> Value {
     json!({"unit": unit, "amount": rate.amount, "window_ms": rate.window})
 }
 
+/// Logs are shown around: what may be secret is masked, as it is on the terminal.
 fn header(header: &Header) -> [&str; 2] {
-    [&header.name, &header.value]
+    let is_secret = masked::is_secret(&header.name.to_ascii_lowercase());
+    [&header.name, if is_secret { "…" } else { &header.value }]
 }

@@ -7,6 +7,7 @@ mod defaults;
 mod demo;
 mod drive;
 mod exit;
+mod file_limit;
 mod forecast;
 mod json;
 mod manual;

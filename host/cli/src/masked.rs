@@ -17,7 +17,7 @@ pub(crate) fn line(name: &str, value: &[u8]) -> String {
 }
 
 /// Whether a value is nobody else's concern. (Limits count tokens too, in the plural.)
-fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &str) -> bool {
     ["authorization", "cookie", "api-key", "secret", "token-"].iter().any(|part| name.contains(part))
         || name.ends_with("token")
 }

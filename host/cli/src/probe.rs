@@ -13,7 +13,7 @@ use super::masked;
 use super::once::{Once, Seen};
 use super::route;
 use super::sandbox::sandbox;
-use super::say::data;
+use super::say::{data, in_one_line, printable};
 use super::values::{admits_in_words, flag, in_words, milliseconds};
 
 /// Send one request, and say what the answer means.
@@ -62,7 +62,7 @@ pub(crate) async fn probe(args: &Args) -> Result<Exit> {
     if args.json {
         data(found.json())?;
     } else {
-        found.lines().iter().try_for_each(data)?;
+        found.lines().iter().map(|line| printable(line)).try_for_each(data)?;
     }
     Ok(if found.seen.is_some() { Exit::Done } else { Exit::Halted })
 }
@@ -113,10 +113,18 @@ impl Found {
             return fault.message.clone();
         }
         match &self.outcome.verdict {
-            _ if self.refusal.is_some() => "the endpoint does not admit a request now; a run would wait".into(),
+            _ if self.refusal.is_some() => self.refused(),
             Verdict::Failed(failure) => failure.message.clone(),
             Verdict::Answered(answer) => answer.note.clone().unwrap_or_else(|| "all is well".into()),
             Verdict::Postponed(postponement) => postponement.message.clone(),
+        }
+    }
+
+    fn refused(&self) -> String {
+        let message = "the endpoint does not admit a request now; a run would wait";
+        match self.refusal.as_ref().map_or("", |refusal| refusal.message.as_str()) {
+            "" => message.into(),
+            says => format!("{message}; it says: {}", in_one_line(says)),
         }
     }
 

@@ -14,6 +14,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) figures: &'a Figures,
     pub(crate) elapsed: Duration,
     pub(crate) bound: Duration,
+    /// It follows from what was learnt: then it shows how well that was kept to, not whether it is right.
+    pub(crate) is_bound_learnt: bool,
     /// All limits that were known at the end.
     pub(crate) limits: &'a [Limit],
     pub(crate) earlier: &'a Earlier,
@@ -32,7 +34,11 @@ impl Summary<'_> {
         let mut lines = vec![self.counts()];
         // Of a batch that was broken off the bound says nothing.
         if self.figures.answered > 0 && self.unfinished() == 0 {
-            lines.push(time(self.elapsed, self.bound, self.limits.iter().filter_map(|limit| limit.admits.rate())));
+            let rates = self.limits.iter().filter_map(|limit| limit.admits.rate());
+            lines.push(match self.is_bound_learnt {
+                true => pace(self.elapsed, self.bound),
+                false => time(self.elapsed, self.bound, rates),
+            });
         }
         lines.extend(self.refusals());
         lines.extend(tokens(self.spending));
@@ -135,6 +141,12 @@ pub(crate) fn believed(limit: &Limit) -> Option<String> {
 /// The bound's share of the time; 1 is the best possible.
 pub(crate) fn efficiency(bound: Duration, elapsed: Duration) -> f64 {
     bound.as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+/// The same where nobody stated a limit.
+fn pace(elapsed: Duration, bound: Duration) -> String {
+    let kept = 100.0 * efficiency(bound, elapsed).min(1.0);
+    format!("time      {}; pace kept: {kept:.0} % of the limit as learnt", in_words(elapsed))
 }
 
 /// The time of a batch that is complete, against the bound, which knows nothing of tokens.

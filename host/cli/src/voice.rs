@@ -18,7 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::json;
 use super::masked;
 use super::progress::{Progress, reason};
-use super::say::aside;
+use super::say::{aside, in_one_line, machine};
 use super::summary::believed;
 use super::values::{admits_in_words, in_words, local_time};
 
@@ -84,6 +84,13 @@ impl Voice {
         })
     }
 
+    /// Where it goes.
+    pub(crate) fn begin(&self, line: &str) {
+        if !self.is_quiet && !self.is_json {
+            self.progress.say(line);
+        }
+    }
+
     /// Something that is odd.
     pub(crate) fn warn(&mut self, warning: &str) {
         if !self.is_quiet && !self.is_json {
@@ -95,7 +102,7 @@ impl Voice {
     /// Something for machines alone, such as the beginning.
     pub(crate) fn note(&mut self, value: &Value) {
         if self.is_json {
-            aside(value);
+            machine(value);
         }
         let written = self.log.as_mut().map_or(Ok(()), |log| writeln!(log, "{value}"));
         self.keep_log_if(written);
@@ -177,8 +184,9 @@ fn refused(refusal: &Refusal) -> Vec<String> {
         "refused {}: HTTP {}, waiting {wait} ({}, jitter {jitter})",
         refusal.id, refusal.status, refusal.source
     );
+    let says = (!refusal.message.is_empty()).then(|| format!("  says: {}", in_one_line(&refusal.message)));
     let headers = refusal.headers.iter().map(|header| masked::line(&header.name, header.value.as_bytes()));
-    [first].into_iter().chain(headers).collect()
+    [first].into_iter().chain(says).chain(headers).collect()
 }
 
 fn learnt(limit: &Limit) -> String {
@@ -187,7 +195,7 @@ fn learnt(limit: &Limit) -> String {
 
 fn faulted(fault: &Fault) -> String {
     let wait = in_words(Duration::from_millis(fault.wait));
-    format!("fault {}: {}, again in {wait} ({})", fault.id, fault.message, fault.source)
+    format!("fault {}: {}, again in {wait} ({})", fault.id, in_one_line(&fault.message), fault.source)
 }
 
 /// A log that a killed run left in the middle of a line goes on with the next.
