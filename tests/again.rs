@@ -15,7 +15,7 @@ use tokio::time::Instant;
 /// Seconds and refusals of a second session that starts ten seconds after the first, which took most of a window.
 async fn second(model: Model) -> (f64, u64) {
     let server = Arc::new(Server::new(model));
-    let mut settings = settings().await;
+    let mut settings = settings();
     settings.limits.rates = vec![Rate { unit: Unit::Requests, amount: 10, window: 60_000 }];
     bring_home(&server, settings.clone(), documents(8)).await;
     tokio::time::sleep(Duration::from_secs(10)).await;

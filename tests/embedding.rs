@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use becalm::wasmtime::Engine;
-use becalm::{Access, COMPONENT, CONTRACT, Document, Happening, Pool, Route, Sandbox, Session, Verdict};
+use becalm::{Access, COMPONENT, CONTRACT, Document, Happening, Pool, Route, Sandbox, Session, Settings, Verdict};
 use futures_util::{StreamExt, stream};
 use listening::listening;
 use tokio::io::AsyncReadExt;
@@ -93,7 +93,7 @@ async fn a_web_service_answers_in_the_order_of_the_texts() {
 }
 
 async fn session(sandbox: &Sandbox, base_url: &str) -> Session {
-    let mut settings = sandbox.default_settings().await.unwrap();
+    let mut settings = Settings::default();
     settings.endpoint.base_url = base_url.into();
     settings.chat.model = "m".into();
     let access = Access::new(base_url, None).unwrap();

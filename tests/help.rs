@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use becalm::{Sandbox, Settings};
+use becalm::Settings;
 
 fn becalm(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
@@ -81,12 +81,12 @@ fn every_mistake_is_named_with_a_hint_and_an_exit_code() {
 }
 
 /// The help says the component's own defaults.
-#[tokio::test]
-async fn the_defaults_in_the_help_are_those_of_the_component() {
+#[test]
+fn the_defaults_in_the_help_are_those_of_the_component() {
     let help = becalm(Path::new("."), &["run", "--help"], &[("COLUMNS", "400")]);
     // One space for any number of them, line ends included.
     let help = help.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-    let Settings { chat, limits, retry, .. } = Sandbox::new().unwrap().default_settings().await.unwrap();
+    let Settings { chat, limits, retry, .. } = Settings::default();
     let template = chat.prompt_template.replace("\n\n", " ");
     let seconds = |ms: u64| format!("{}s", ms / 1_000);
     for (flag, default) in [

@@ -1,4 +1,4 @@
-//! A component that tries to do harm: what it does ends at the sandbox's walls, with an error that says so, and what it
+//! A component that tries to do harm: what it does ends at the sandbox's limits, with an error that says so, and what it
 //! brought home before is kept.
 
 #[path = "support/guest.rs"]
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use becalm::{Access, Error, Event, Happening, Pool, Route, Sandbox, Verdict};
+use becalm::{Access, Error, Event, Happening, Pool, Route, Sandbox, Settings, Verdict};
 use tokio::time::timeout;
 use wasmtime::Config;
 
@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(60);
 async fn came_of(attempt: &str) -> Result<String, Error> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());
-    let mut settings = Sandbox::new().unwrap().default_settings().await.unwrap();
+    let mut settings = Settings::default();
     settings.chat.model = attempt.into();
     settings.endpoint.base_url = base_url.clone();
     let sender = Pool::new(&settings.timeouts, &Route::default()).unwrap();

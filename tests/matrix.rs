@@ -271,7 +271,7 @@ impl Figures {
         let mut sum =
             Self { answered: job.documents, refusals: 0, time: Duration::ZERO, ideal: Duration::ZERO, in_flight: 0 };
         for seed in 1..=job.seeds {
-            let mut settings = settings().await;
+            let mut settings = settings();
             settings.seed = Some(seed);
             settings.limits.max_in_flight = job.in_flight;
             if matches!(row.told, Told::Limit | Told::Longer) {
@@ -341,7 +341,7 @@ async fn the_large_job_comes_home_on_every_server() {
 async fn two_runs_with_one_seed_are_the_same() {
     let mut runs = vec![];
     for seed in [7, 7, 8] {
-        let mut settings = settings().await;
+        let mut settings = settings();
         settings.seed = Some(seed);
         settings.trace = true;
         runs.push(run(Model::default(), settings, documents(50)).await);

@@ -1,4 +1,4 @@
-//! What a run will take, foretold and kept: `becalm plan`, `--budget`, `--deadline`, against servers that count.
+//! What a run will take, predicted and kept: `becalm plan`, `--budget`, `--deadline`, against servers that count.
 
 #[path = "support/process.rs"]
 mod process;
@@ -53,7 +53,7 @@ async fn forecast(of_run: &[&str], of_plan: &[&str]) {
             return;
         }
     }
-    panic!("foretold, of what it took: {ratios:?}");
+    panic!("predicted, of what it took: {ratios:?}");
 }
 
 async fn forecast_by_run(of_run: &[&str], of_plan: &[&str]) -> f64 {
@@ -72,14 +72,14 @@ async fn forecast_by_run(of_run: &[&str], of_plan: &[&str]) -> f64 {
     let plan = becalm(folder.path(), "plan", &of_plan).await;
     assert_eq!((run.code, plan.code), (0, 0), "{}{}", run.stderr, plan.stderr);
     let (run, plan) = (figures(&run), figures(&plan));
-    let (took, foretold) = (run["elapsed_ms"].as_f64().unwrap(), plan["elapsed_ms"].as_f64().unwrap());
-    println!("{took} ms, foretold {foretold} ms: {:.4}", foretold / took);
+    let (took, predicted) = (run["elapsed_ms"].as_f64().unwrap(), plan["elapsed_ms"].as_f64().unwrap());
+    println!("{took} ms, predicted {predicted} ms: {:.4}", predicted / took);
     assert_eq!((&plan["answered"], &run["answered"]), (&50.into(), &50.into()));
     assert_eq!(run["refusals"], server.stats().refused);
     // Where the limit is learnt, a request more or less may meet it on a real socket.
     let most_apart = if plan["limits_are_assumed"] == true { 2 } else { 0 };
     assert!(plan["refusals"].as_u64().unwrap().abs_diff(server.stats().refused) <= most_apart, "{plan} {run}");
-    foretold / took
+    predicted / took
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -115,7 +115,7 @@ async fn the_guest_never_sees_the_key_that_its_requests_carry() {
     config.memory_reservation(0).memory_guard_size(0).memory_reservation_for_growth(0).memory_init_cow(false);
     let sandbox = Sandbox::with_config(&config).unwrap();
     let sender = keeper();
-    let mut settings = settings().await;
+    let mut settings = settings();
     // The session keeps it for as long as it lives.
     settings.chat.system_prompt = Some(KNOWN.into());
     let access = Access::new("http://model.invalid", Some(KEY.into())).unwrap();
@@ -134,7 +134,7 @@ async fn the_guest_never_sees_the_key_that_its_requests_carry() {
 async fn another_origin_is_refused_before_anything_is_sent() {
     for origin in ["http://other.invalid", "https://model.invalid", "http://model.invalid:8080"] {
         let sender = keeper();
-        let verdict = send(&support::SANDBOX, &settings().await, origin, Arc::clone(&sender)).await;
+        let verdict = send(&support::SANDBOX, &settings(), origin, Arc::clone(&sender)).await;
         assert!(matches!(verdict, Verdict::Failed(failure) if failure.kind == FailureKind::Unreachable));
         assert!(sender.keys.lock().unwrap().is_empty(), "{origin}");
     }
@@ -142,7 +142,7 @@ async fn another_origin_is_refused_before_anything_is_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn the_guest_cannot_set_a_key_of_its_own() {
-    let mut settings = settings().await;
+    let mut settings = settings();
     settings.endpoint.headers = vec![becalm::Header { name: "Authorization".into(), value: "Bearer other".into() }];
     let sender = keeper();
     let verdict = send(&support::SANDBOX, &settings, "http://model.invalid", Arc::clone(&sender)).await;

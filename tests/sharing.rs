@@ -52,7 +52,7 @@ async fn line(name: &str, model: Model) -> String {
     let started = Instant::now();
     let mut sessions = vec![];
     for seed in 1..=3 {
-        let mut settings = settings().await;
+        let mut settings = settings();
         settings.seed = Some(seed);
         settings.limits.max_in_flight = 3;
         settings.retry.patience = 24 * 60 * 60 * 1_000;

@@ -18,7 +18,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use support::SANDBOX;
+
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -198,7 +198,7 @@ async fn a_server_that_dribbles_is_given_up_after_the_whole_time() {
     })
     .await;
     let sandbox = becalm::Sandbox::new().unwrap();
-    let mut settings: Settings = SANDBOX.default_settings().await.unwrap();
+    let mut settings: Settings = Settings::default();
     settings.endpoint.base_url = format!("http://{dribbles}/v1");
     settings.chat.model = "m".into();
     settings.timeouts.whole_request = 600;
@@ -253,10 +253,13 @@ async fn a_stale_connection_is_tried_once_more_and_costs_no_attempt() {
     })
     .await;
     let pool = pool(&Route::default());
-    for expected in [1, 3, 5] {
+    for _ in 0..10 {
         let (_, body) = exchange(&pool, format!("http://{forgetful}/")).await.unwrap();
-        assert_eq!((body, requests.load(Ordering::Relaxed)), (Bytes::from_static(b"ok"), expected));
+        assert_eq!(body, Bytes::from_static(b"ok"));
     }
+    // A connection that is not back in the pool when the next request goes is not used by that one.
+    let requests_sent = requests.load(Ordering::Relaxed);
+    assert!((11..20).contains(&requests_sent), "{requests_sent} requests for 10 answers");
 
     // One that does so every time is a fault, after one more try.
     let (count, counted) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&requests));

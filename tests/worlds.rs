@@ -60,7 +60,7 @@ fn with_policy(world: &World) -> Result<Vec<Line>, String> {
 
 /// The same with the component, until that instant.
 async fn with_component(sandbox: &Sandbox, world: &World, until_ms: u64) -> Result<Vec<Line>, String> {
-    let settings = settings(sandbox, world).await;
+    let settings = settings(world);
     let access = Access::new(&settings.endpoint.base_url, None).unwrap();
     let server = Arc::new(Server::of(world));
     let mut session = sandbox.open(settings, access, Arc::new(Client(Arc::clone(&server)))).await.unwrap();
@@ -82,9 +82,9 @@ async fn with_component(sandbox: &Sandbox, world: &World, until_ms: u64) -> Resu
     run.await.map_err(|error| format!("the component fails: {error}"))
 }
 
-async fn settings(sandbox: &Sandbox, world: &World) -> Settings {
+fn settings(world: &World) -> Settings {
     let told = becalm_worlds::settings(world);
-    let mut settings = sandbox.default_settings().await.unwrap();
+    let mut settings = Settings::default();
     settings.endpoint.base_url = "http://model.invalid/v1".into();
     settings.limits.max_in_flight = told.max_in_flight;
     settings.limits.rates = told.rates.iter().map(rate).collect();

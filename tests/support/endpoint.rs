@@ -113,7 +113,7 @@ pub(crate) fn errors(name: &str) -> (TransportError, becalm_policy::TransportErr
         "connection-terminated" => (TransportError::ConnectionTerminated, Policy::ConnectionTerminated),
         "connection-read-timeout" => (TransportError::ConnectionReadTimeout, Policy::ConnectionReadTimeout),
         "connection-timeout" => (TransportError::ConnectionTimeout, Policy::ConnectionTimeout),
-        "dns-error" => (TransportError::DnsError { rcode: None, info_code: None }, Policy::DnsError),
+        "dns-error" => (TransportError::DnsError, Policy::DnsError),
         "http-response-incomplete" => (TransportError::HttpResponseIncomplete, Policy::HttpResponseIncomplete),
         "http-response-timeout" => (TransportError::HttpResponseTimeout, Policy::HttpResponseTimeout),
         "tls-certificate-error" => (TransportError::TlsCertificateError, Policy::TlsCertificateError),

@@ -43,8 +43,8 @@ impl Run {
 }
 
 /// Settings for a server in process, with a fixed seed.
-pub(crate) async fn settings() -> Settings {
-    let mut settings = SANDBOX.default_settings().await.unwrap();
+pub(crate) fn settings() -> Settings {
+    let mut settings = Settings::default();
     settings.endpoint.base_url = "http://model.invalid/v1".into();
     settings.chat.model = "mock".into();
     settings.seed = Some(1);

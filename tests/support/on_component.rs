@@ -10,7 +10,7 @@ use super::scenario::{Line, Scenario, Told, name};
 use super::{EPOCH, SANDBOX};
 
 pub(crate) async fn play(scenario: &Scenario) -> Vec<Line> {
-    let settings = settings(&scenario.settings).await;
+    let settings = settings(&scenario.settings);
     let access = Access::new(&settings.endpoint.base_url, None).unwrap();
     let mut session = SANDBOX.open(settings, access, Arc::new(Endpoint::of(scenario))).await.unwrap();
     let bodies = scenario.documents.bodies().into_iter().enumerate();
@@ -24,8 +24,8 @@ pub(crate) async fn play(scenario: &Scenario) -> Vec<Line> {
     lines
 }
 
-async fn settings(told: &Told) -> Settings {
-    let mut settings = SANDBOX.default_settings().await.unwrap();
+fn settings(told: &Told) -> Settings {
+    let mut settings = Settings::default();
     settings.endpoint.base_url = told.base_url().into();
     settings.chat.model = told.model.clone().unwrap_or_default();
     settings.seed = Some(told.seed.unwrap_or(1));

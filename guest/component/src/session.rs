@@ -122,9 +122,13 @@ impl Session {
     pub(crate) fn status(&self) -> Status {
         let Tally { answered, failed, postponed, refusals } = self.machine.tally();
         let now = clock::now();
+        let (queued, in_flight) = (self.machine.queued(), self.machine.in_flight());
+        // The machine has ended some whose outcome the driver has not seen.
+        let ended = self.documents.len().saturating_sub(queued + in_flight);
         Status {
-            queued: self.machine.queued() as u32,
-            in_flight: self.machine.in_flight() as u32,
+            queued: queued as u32,
+            in_flight: in_flight as u32,
+            unheard: (self.events.len() + ended) as u32,
             answered,
             failed: failed + self.invalid,
             postponed,

@@ -1,33 +1,17 @@
-//! Commands: what they are called, and how they end. Data goes to standard output, everything else to standard error.
+//! The program: which command is meant, and how it ends. Data goes to standard output, everything else to standard error.
+//!
+//! Flags become settings in `flags`, `commands` has one file for each command, `batch` is what runs one, and what it says is
+//! in `terminal` for people and in `events` for programs. `report` draws a page of both.
 
-mod args;
 mod batch;
-mod component;
-mod defaults;
-mod demo;
-mod drive;
+mod cached_sandbox;
+mod commands;
+mod error_report;
+mod events;
 mod exit;
-mod file_limit;
-mod forecast;
-mod json;
-mod manual;
-mod masked;
-mod mock_server;
-mod naive;
-mod once;
-mod plan;
-mod probe;
-mod progress;
+mod flags;
 mod report;
-mod route;
-mod run;
-mod sandbox;
-mod say;
-mod speed;
-mod stop;
-mod summary;
-mod values;
-mod voice;
+mod terminal;
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -35,7 +19,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::exit::Exit;
+use crate::commands::{completions, component, demo, man, mock_server, plan, probe, report as report_command, run};
+use crate::exit::Exit;
+use crate::flags::config_file;
 
 /// Brings a batch of prompts home through a rate limit.
 #[derive(Debug, Parser)]
@@ -52,18 +38,18 @@ enum Command {
     Demo(demo::Args),
     MockServer(mock_server::Args),
     Probe(probe::Args),
-    Report(report::Args),
+    Report(report_command::Args),
     Component(component::Args),
-    Completions(manual::Completions),
-    Man(manual::Manual),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
-    let cli = defaults::matches(Cli::command())
+    let cli = config_file::matches(Cli::command())
         .map(|matches| Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()));
     match cli.and_then(|cli| carry_out(cli.command)) {
         Ok(exit) => exit.into(),
-        Err(error) => exit::report(&error).into(),
+        Err(error) => error_report::report(&error).into(),
     }
 }
 
@@ -75,10 +61,10 @@ fn carry_out(command: Command) -> Result<Exit> {
         Command::Demo(args) => in_real_time(demo::demo(&args)),
         Command::MockServer(args) => in_real_time(mock_server::serve(&args)),
         Command::Probe(args) => in_real_time(probe::probe(&args)),
-        Command::Report(args) => report::report(&args),
+        Command::Report(args) => report_command::report(&args),
         Command::Component(args) => component::component(&args),
-        Command::Completions(args) => Ok(manual::completions(&args, Cli::command())),
-        Command::Man(_) => manual::manual(Cli::command()),
+        Command::Completions(args) => Ok(completions::completions(&args, Cli::command())),
+        Command::Man(_) => man::man(Cli::command()),
     }
 }
 

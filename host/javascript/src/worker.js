@@ -19,8 +19,8 @@ const calls = {
   submit: (documents) => session.submit(documents),
   next: (wait) => {
     const events = session.next(wait);
-    const { queued, inFlight } = session.status();
-    return { events, isDone: events.length === 0 && queued === 0 && inFlight === 0 };
+    const { queued, inFlight, unheard } = session.status();
+    return { events, isDone: events.length === 0 && queued === 0 && inFlight === 0 && unheard === 0 };
   },
   stop: () => session.stop(),
   status: () => session.status(),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::Result;
 use becalm::http::{Answered, Timeouts, body};
-use becalm::{Access, Document, Sandbox, Sender};
+use becalm::{Access, Document, Sandbox, Sender, Settings};
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -39,13 +39,10 @@ fn answer(request: &[u8]) -> String {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let sandbox = Sandbox::new()?;
-    let mut settings = sandbox.default_settings().await?;
-    settings.endpoint.base_url = "http://parrot.invalid/v1".into();
-    settings.chat.model = "parrot".into();
+    let settings = Settings::new("http://parrot.invalid/v1", "parrot");
     let access = Access::new(&settings.endpoint.base_url, None)?;
     let documents = (1..=20).map(|n| Document::text(n.to_string(), format!("Text {n}."))).collect::<Vec<_>>();
-    let report = sandbox.analyze_batch(&documents, &settings, access, Arc::new(Parrot::default())).await?;
+    let report = Sandbox::new()?.analyze_batch(&documents, &settings, access, Arc::new(Parrot::default())).await?;
     for outcome in &report.outcomes {
         println!("{}: {}", outcome.id, outcome.verdict);
     }

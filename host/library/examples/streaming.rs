@@ -6,19 +6,16 @@
 use std::pin::pin;
 
 use anyhow::Result;
-use becalm::{Access, Document, Happening, Pool, Route, Sandbox};
+use becalm::{Access, Document, Happening, Pool, Route, Sandbox, Settings};
 use futures_util::{StreamExt, stream};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines, Stdin, stdin};
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let sandbox = Sandbox::new()?;
-    let mut settings = sandbox.default_settings().await?;
-    settings.endpoint.base_url = std::env::args().nth(1).unwrap_or_default();
-    settings.chat.model = "some-model".into();
+    let settings = Settings::new(std::env::args().nth(1).unwrap_or_default(), "some-model");
     let access = Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
     let sender = Pool::new(&settings.timeouts, &Route::default())?;
-    let session = sandbox.open(settings, access, sender).await?;
+    let session = Sandbox::new()?.open(settings, access, sender).await?;
 
     let documents = stream::unfold((1, BufReader::new(stdin()).lines()), read);
     let mut events = pin!(session.analyze(documents));

@@ -4,7 +4,7 @@
 //!     web_service BASE_URL
 //!
 //! It prints the address that it listens on. (Sessions do not know of each other. Where many are open at once on one key, give
-//! each its part of the limit in `settings.limits.rates`, or they will find it out by refusals.)
+//! each its part of the limit by `Settings::with_limit`, or they will find it out by refusals.)
 
 use std::sync::Arc;
 
@@ -26,9 +26,7 @@ struct Service {
 #[tokio::main]
 async fn main() -> Result<()> {
     let sandbox = Sandbox::new()?;
-    let mut settings = sandbox.default_settings().await?;
-    settings.endpoint.base_url = std::env::args().nth(1).unwrap_or_default();
-    settings.chat.model = "some-model".into();
+    let settings = Settings::new(std::env::args().nth(1).unwrap_or_default(), "some-model");
     let access = Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
     let sender = Pool::new(&settings.timeouts, &Route::default())?;
     let service = Arc::new(Service { sandbox, settings, access, sender });

@@ -8,6 +8,7 @@ use crate::contract::{SettingsError, SubmitError};
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A setting cannot be used.
     #[error("{}: {}", .0.field, .0.message)]
@@ -15,6 +16,10 @@ pub enum Error {
     /// Documents were not taken.
     #[error("{}", submit_message(.0))]
     Submit(SubmitError),
+    /// Documents were not taken: with what waits already they are more than so many bytes, more than the sandbox holds. Let
+    /// some come home first.
+    #[error("documents of more than {} MiB cannot wait at one time", .0 / 1024 / 1024)]
+    Full(usize),
     /// The base URL is none.
     #[error("the base URL {0:?} has no scheme or host")]
     BaseUrl(String),
@@ -23,28 +28,47 @@ pub enum Error {
     Key,
     /// The HTTP client cannot be built.
     #[error("the HTTP client cannot be set up")]
-    Client(#[source] Box<dyn Cause + Send + Sync>),
+    Client(#[source] ClientError),
     /// The component or its runtime failed; the session is lost.
-    #[error("the component failed: {}", component_message(.0))]
-    Component(wasmtime::Error),
+    #[error("the component failed: {0}")]
+    Component(ComponentError),
+}
+
+/// Why the HTTP client cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct ClientError(Box<dyn Cause + Send + Sync>);
+
+/// What the component or its runtime said when it failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ComponentError(String);
+
+impl ClientError {
+    #[cfg(feature = "pool")]
+    pub(crate) fn new(error: impl Cause + Send + Sync + 'static) -> Self {
+        Self(error.into())
+    }
+}
+
+impl Error {
+    /// Of the runtime: the cause, and where it was met, because a panic says nothing else.
+    #[allow(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
+    pub(crate) fn component(error: wasmtime::Error) -> Self {
+        let frames = error.downcast_ref::<WasmBacktrace>().into_iter().flat_map(WasmBacktrace::frames);
+        let names = frames.filter_map(|frame| frame.func_name()).map(|name| format!("\n  at {name}"));
+        Self::Component(ComponentError(format!("{}{}", error.root_cause(), names.collect::<String>())))
+    }
+
+    /// The session's task has ended.
+    pub(crate) fn lost() -> Self {
+        Self::Component(ComponentError("the session is lost".into()))
+    }
 }
 
 fn submit_message(error: &SubmitError) -> String {
     match error {
         SubmitError::DuplicateId(id) => format!("the id {id:?} is in use by another document"),
         SubmitError::Stopped => "the session takes no more documents".into(),
-    }
-}
-
-/// The cause, and where it was met: a panic says nothing else.
-fn component_message(error: &wasmtime::Error) -> String {
-    let frames = error.downcast_ref::<WasmBacktrace>().into_iter().flat_map(WasmBacktrace::frames);
-    let names = frames.filter_map(|frame| frame.func_name()).map(|name| format!("\n  at {name}"));
-    format!("{}{}", error.root_cause(), names.collect::<String>())
-}
-
-impl From<wasmtime::Error> for Error {
-    fn from(error: wasmtime::Error) -> Self {
-        Self::Component(error)
     }
 }

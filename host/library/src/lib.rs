@@ -5,19 +5,18 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), becalm::Error> {
-//! use std::time::Duration;
+//! use becalm::{Access, Document, Happening, Pool, Route, Sandbox, Settings};
+//! use futures_util::{StreamExt, stream};
 //!
-//! let sandbox = becalm::Sandbox::new()?;
-//! let mut settings = sandbox.default_settings().await?;
-//! settings.endpoint.base_url = "https://api.example.com/v1".into();
-//! settings.chat.model = "some-model".into();
-//! let access = becalm::Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
-//! let sender = becalm::Pool::new(&settings.timeouts, &becalm::Route::default())?;
-//! let mut session = sandbox.open(settings, access, sender).await?;
-//! session.submit(vec![becalm::Document::text("a", "Some text.")]).await?;
-//! while !session.is_done().await? {
-//!     for event in session.next(Duration::from_secs(1)).await? {
-//!         println!("{event:?}");
+//! let settings = Settings::new("https://api.example.com/v1", "some-model");
+//! let access = Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
+//! let pool = Pool::new(&settings.timeouts, &Route::default())?;
+//! let session = Sandbox::new()?.open(settings, access, pool).await?;
+//! let documents = stream::iter([Document::text("a", "Some text."), Document::text("b", "Another one.")]);
+//! let mut events = Box::pin(session.analyze(documents));
+//! while let Some(event) = events.next().await {
+//!     if let Happening::Outcome(outcome) = event?.what {
+//!         println!("{}: {}", outcome.id, outcome.verdict);
 //!     }
 //! }
 //! # Ok(()) }
@@ -27,6 +26,8 @@
 //!
 //! - `pool`, the default: [`Pool`], the HTTP client. Without it the embedder carries the requests, by a [`Sender`] of its own.
 //! - `files`: [`documents`] from files and folders, and [`outcomes`] into a file that a later run goes on from.
+//! - `engine`: the sandbox in a wasmtime engine or configuration of the embedder's own, of the version that [`wasmtime`] is.
+//!   Without it, wasmtime is no part of this library's interface.
 //! - `server-models`: [`server`], servers with a rate limit, over TCP and in process, with what tokio needs to have its clock
 //!   paused.
 
@@ -39,18 +40,26 @@ pub use contract::{
     Report, Retry, Sent, Settings, SettingsError, Status, SubmitError, Timeouts, Unit, Usage, Verdict,
 };
 
+mod settings;
+
 mod error;
-pub use error::Error;
+pub use error::{ClientError, ComponentError, Error};
 
 mod cache;
+mod guest;
 mod sandbox;
-mod walls;
-pub use sandbox::{COMPONENT, CONTRACT, Guest, Sandbox};
+mod sandbox_limits;
+#[cfg(feature = "engine")]
+pub use guest::Guest;
+pub use sandbox::{COMPONENT, CONTRACT, Sandbox};
 /// The runtime, in the version that this library is built with.
+#[cfg(feature = "engine")]
 pub use wasmtime;
 
-mod flow;
+mod event_stream;
+mod instance;
 mod session;
+mod waiting;
 pub use session::Session;
 
 mod clock;
@@ -60,6 +69,9 @@ pub mod http;
 pub use http::{Access, Metered, Sender};
 #[cfg(feature = "pool")]
 pub use http::{Pool, Route};
+
+#[cfg(any(feature = "files", feature = "server-models"))]
+mod tokens;
 
 #[cfg(feature = "files")]
 pub mod documents;

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tracing::debug;
-use wasmtime::component::{Component, Linker, ResourceTable};
-use wasmtime::{Config, Engine, Store, StoreLimits};
-use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
-use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+use wasmtime::component::{Component, Linker};
+use wasmtime::{Config, Engine, Store};
 
 use crate::cache;
 use crate::clock::Clock;
 use crate::contract::{Batch, BatchPre, Document, Report, Settings};
 use crate::error::Error;
+use crate::guest::Guest;
 use crate::http::{Access, Hooks, Sender};
+use crate::instance::Instance;
+use crate::sandbox_limits;
 use crate::session::Session;
-use crate::walls::{self, Watchdog};
 
 /// The component as built, from which any runtime for WASI 0.2 can make its own instance.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/becalm.component.wasm"));
@@ -39,7 +39,9 @@ impl Sandbox {
     ///
     /// If the machine's runtime cannot be set up.
     pub fn new() -> Result<Self, Error> {
-        Self::with_config(&Config::new())
+        let engine = engine(&Config::new())?;
+        sandbox_limits::keep_time(&engine);
+        Self::compiled(&engine, COMPONENT, |_| Ok(())).map_err(Error::component)
     }
 
     /// Compiles the component, or takes it from this folder, where an earlier process left it compiled.
@@ -52,11 +54,11 @@ impl Sandbox {
     /// If the machine's runtime cannot be set up.
     pub fn cached(folder: &Path) -> Result<Self, Error> {
         let started = Instant::now();
-        let engine = Engine::new(&walls::configured(&Config::new()))?;
-        let (component, found) = cache::component(&engine, COMPONENT, folder)?;
+        let engine = engine(&Config::new())?;
+        let (component, found) = cache::component(&engine, COMPONENT, folder).map_err(Error::component)?;
         debug!(?found, after_ms = started.elapsed().as_millis(), "the component is there");
-        walls::keep_time(&engine);
-        Self::linked(&engine, component, |_| Ok(()))
+        sandbox_limits::keep_time(&engine);
+        Self::linked(&engine, component, |_| Ok(())).map_err(Error::component)
     }
 
     /// The same with a wasmtime configuration of the caller's.
@@ -64,6 +66,7 @@ impl Sandbox {
     /// # Errors
     ///
     /// If the configuration does not fit the machine or the component.
+    #[cfg(feature = "engine")]
     pub fn with_config(config: &Config) -> Result<Self, Error> {
         Self::with_component(config, COMPONENT)
     }
@@ -73,9 +76,10 @@ impl Sandbox {
     /// # Errors
     ///
     /// If it is no such component, or imports what the sandbox does not have.
+    #[cfg(feature = "engine")]
     pub fn with_component(config: &Config, component: &[u8]) -> Result<Self, Error> {
-        let engine = Engine::new(&walls::configured(config))?;
-        walls::keep_time(&engine);
+        let engine = engine(config)?;
+        sandbox_limits::keep_time(&engine);
         Self::with_engine(&engine, component, |_| Ok(()))
     }
 
@@ -88,11 +92,20 @@ impl Sandbox {
     /// # Errors
     ///
     /// If it is no such component, or imports what there is not.
+    #[cfg(feature = "engine")]
     pub fn with_engine(
         engine: &Engine,
         component: &[u8],
         imports: impl FnOnce(&mut Linker<Guest>) -> wasmtime::Result<()>,
     ) -> Result<Self, Error> {
+        Self::compiled(engine, component, imports).map_err(Error::component)
+    }
+
+    fn compiled(
+        engine: &Engine,
+        component: &[u8],
+        imports: impl FnOnce(&mut Linker<Guest>) -> wasmtime::Result<()>,
+    ) -> wasmtime::Result<Self> {
         let started = Instant::now();
         let compiled = Component::new(engine, component)?;
         debug!(bytes = component.len(), after_ms = started.elapsed().as_millis(), "the component is compiled");
@@ -103,7 +116,7 @@ impl Sandbox {
         engine: &Engine,
         component: Component,
         imports: impl FnOnce(&mut Linker<Guest>) -> wasmtime::Result<()>,
-    ) -> Result<Self, Error> {
+    ) -> wasmtime::Result<Self> {
         let mut linker = Linker::new(engine);
         wasmtime_wasi::p2::add_to_linker_proxy_interfaces_async(&mut linker)?;
         crate::http::add_to_linker(&mut linker)?;
@@ -129,14 +142,14 @@ impl Sandbox {
         self.component.component_type().exports(&self.engine).map(|(name, _)| name.to_string()).collect()
     }
 
-    /// The component's own defaults, from which settings start.
+    /// The component's own defaults. Those of `Settings::default()` are the same, and need no component.
     ///
     /// # Errors
     ///
     /// If the component traps.
     pub async fn default_settings(&self) -> Result<Settings, Error> {
         let (mut store, batch) = self.instantiate(Hooks::closed()).await?;
-        Ok(batch.becalm_batch_analyzer().call_default_settings(&mut store).await?)
+        batch.becalm_batch_analyzer().call_default_settings(&mut store).await.map_err(Error::component)
     }
 
     /// Opens a session. `access` says which origin the guest may reach and with which key, `sender` carries its requests.
@@ -145,14 +158,24 @@ impl Sandbox {
     ///
     /// [`Error::Settings`] names the field of a setting that cannot be used.
     pub async fn open(&self, settings: Settings, access: Access, sender: Arc<dyn Sender>) -> Result<Session, Error> {
+        let max_in_flight = settings.limits.max_in_flight;
+        Ok(Session::new(self.instance(settings, access, sender).await?, max_in_flight))
+    }
+
+    pub(crate) async fn instance(
+        &self,
+        settings: Settings,
+        access: Access,
+        sender: Arc<dyn Sender>,
+    ) -> Result<Instance, Error> {
         let started = Instant::now();
         let (mut store, batch) = self.instantiate(Hooks::new(access, sender)).await?;
         debug!(after_us = started.elapsed().as_micros(), "there is an instance of the component");
-        let opened = batch.becalm_batch_analyzer().session().call_open(&mut store, &settings).await?;
+        let opened = batch.becalm_batch_analyzer().session().call_open(&mut store, &settings).await;
+        let session = opened.map_err(Error::component)?.map_err(Error::Settings)?;
         let (base_url, rates) = (&settings.endpoint.base_url, settings.limits.rates.len());
         debug!(base_url, rates, after_us = started.elapsed().as_micros(), "a session is open");
-        let max_in_flight = settings.limits.max_in_flight;
-        Ok(Session { session: opened.map_err(Error::Settings)?, store, batch, max_in_flight })
+        Ok(Instance { store, batch, session })
     }
 
     /// One outcome per document, in their order. For batches that fit into memory; nothing is heard before the end.
@@ -168,62 +191,22 @@ impl Sandbox {
         sender: Arc<dyn Sender>,
     ) -> Result<Report, Error> {
         let (mut store, batch) = self.instantiate(Hooks::new(access, sender)).await?;
-        let report = batch.becalm_batch_analyzer().call_analyze_batch(&mut store, documents, settings).await?;
-        report.map_err(Error::Settings)
+        let report = batch.becalm_batch_analyzer().call_analyze_batch(&mut store, documents, settings).await;
+        report.map_err(Error::component)?.map_err(Error::Settings)
     }
 
     async fn instantiate(&self, hooks: Hooks) -> Result<(Store<Guest>, Batch), Error> {
         let mut store = Store::new(&self.engine, Guest::new(hooks, self.clock));
         store.limiter(|guest| &mut guest.limits);
-        store.set_max_component_handles(walls::MOST_HANDLES);
+        store.set_max_component_handles(sandbox_limits::MOST_HANDLES);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|mut context| context.data_mut().watchdog.tick());
-        let batch = self.batch.instantiate_async(&mut store).await?;
+        store.set_hostcall_fuel(sandbox_limits::MOST_BYTES_OF_A_CALL);
+        let batch = self.batch.instantiate_async(&mut store).await.map_err(Error::component)?;
         Ok((store, batch))
     }
 }
 
-/// What belongs to one instance of the component. Imports of the caller's see it, and nothing of it.
-pub struct Guest {
-    wasi: WasiCtx,
-    http: WasiHttpCtx,
-    hooks: Hooks,
-    table: ResourceTable,
-    limits: StoreLimits,
-    watchdog: Watchdog,
-}
-
-impl Guest {
-    fn new(hooks: Hooks, clock: Clock) -> Self {
-        let mut wasi = WasiCtxBuilder::new();
-        clock.install(&mut wasi);
-        Self {
-            wasi: wasi.build(),
-            http: walls::http(),
-            hooks,
-            table: walls::table(),
-            limits: walls::limits(),
-            watchdog: Watchdog::new(matches!(clock, Clock::Virtual(_))),
-        }
-    }
-
-    /// Whether it keeps nothing of what it handed out.
-    #[cfg(test)]
-    pub(crate) fn has_no_resources(&self) -> bool {
-        self.table.is_empty()
-    }
-}
-
-impl WasiView for Guest {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        self.watchdog.called();
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
-    }
-}
-
-impl WasiHttpView for Guest {
-    fn http(&mut self) -> WasiHttpCtxView<'_> {
-        self.watchdog.called();
-        WasiHttpCtxView { hooks: &mut self.hooks, table: &mut self.table, ctx: &mut self.http }
-    }
+fn engine(config: &Config) -> Result<Engine, Error> {
+    Engine::new(&sandbox_limits::configured(config)).map_err(Error::component)
 }

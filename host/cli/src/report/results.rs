@@ -1,26 +1,26 @@
 //! What the results say: how each document ended, and what it took.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::BufRead;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use becalm::outcomes::{self, ResultLine};
 use serde::Deserialize;
 
-use super::each_line;
+use super::lines::each_line;
 
 /// The documents, in the order of their first line.
 #[derive(Debug, Default)]
-pub(super) struct Results {
-    pub(super) documents: Vec<(String, Ending)>,
+pub(crate) struct Results {
+    pub(crate) documents: Vec<(String, Ending)>,
     by_id: HashMap<String, usize>,
     /// Of prompts and of answers, as far as the endpoint told.
-    pub(super) tokens: (u64, u64),
+    pub(crate) tokens: (u64, u64),
 }
 
 /// How a document ended.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(crate) struct Ending {
     outcome: &'static str,
     reason: Option<(String, String)>,
 }
@@ -29,32 +29,16 @@ pub(super) struct Ending {
 type Failures<'a> = (&'a str, &'a str, u64, Vec<&'a str>);
 
 #[derive(Deserialize)]
-struct Line<'a> {
-    #[serde(borrow)]
-    custom_id: Cow<'a, str>,
-    #[serde(borrow)]
-    error: Option<Fault<'a>>,
-    response: Option<Response>,
-}
-
-#[derive(Deserialize)]
-struct Fault<'a> {
-    #[serde(borrow, default)]
-    code: Cow<'a, str>,
-    #[serde(borrow, default)]
-    message: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct Response {
-    body: Body,
-}
-
-#[derive(Deserialize)]
 #[serde(untagged)]
 enum Body {
     Completion { usage: Usage },
     Other(serde::de::IgnoredAny),
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Self::Other(serde::de::IgnoredAny)
+    }
 }
 
 #[derive(Deserialize)]
@@ -67,27 +51,29 @@ struct Usage {
 
 impl Results {
     /// Reads results; a torn last line is left out.
-    pub(super) fn read(file: impl BufRead) -> Result<Self> {
+    pub(crate) fn read(file: impl BufRead) -> Result<Self> {
         let mut results = Self::default();
         each_line(file, |number, line| {
-            results.add(serde_json::from_slice(line).with_context(|| format!("line {number}"))?);
+            let line = serde_json::from_slice::<ResultLine<_>>(line).with_context(|| format!("line {number}"))?;
+            ensure!(line.is_of_results(), "line {number}: it has neither response nor error");
+            results.add(line);
             Ok(())
         })?;
         Ok(results)
     }
 
     /// How a document ended; one that has no line is open.
-    pub(super) fn outcome(&self, id: &str) -> &'static str {
+    pub(crate) fn outcome(&self, id: &str) -> &'static str {
         self.by_id.get(id).map_or("open", |index| self.documents[*index].1.outcome)
     }
 
     /// How many documents ended so.
-    pub(super) fn count(&self, outcome: &str) -> u64 {
+    pub(crate) fn count(&self, outcome: &str) -> u64 {
         self.documents.iter().filter(|(_, ending)| ending.outcome == outcome).count() as u64
     }
 
     /// What failed or was put off, by reason, the most frequent first.
-    pub(super) fn failures(&self) -> Vec<Failures<'_>> {
+    pub(crate) fn failures(&self) -> Vec<Failures<'_>> {
         let mut failures = Vec::<Failures>::new();
         for (id, ending) in &self.documents {
             let Some((code, message)) = &ending.reason else { continue };
@@ -105,17 +91,18 @@ impl Results {
     }
 
     /// The latest line of a document counts, but an answer is never taken back.
-    fn add(&mut self, line: Line) {
-        if let Some(Response { body: Body::Completion { usage } }) = &line.response {
-            self.tokens.0 += usage.prompt_tokens;
-            self.tokens.1 += usage.completion_tokens;
-        }
-        let outcome = match &line.error {
-            None => "answered",
-            Some(fault) if fault.code.starts_with("postponed") => "postponed",
-            Some(_) => "failed",
+    fn add(&mut self, line: ResultLine<Body>) {
+        let outcome = match line.ending() {
+            Some(outcomes::Ending::Answered) => "answered",
+            Some(outcomes::Ending::Failed) => "failed",
+            Some(outcomes::Ending::Postponed) => "postponed",
+            None => "open",
         };
-        let reason = line.error.map(|fault| (fault.code.into_owned(), fault.message.into_owned()));
+        if let Some(Some(outcomes::Response { body: Body::Completion { usage }, .. })) = &line.response {
+            self.tokens.0 = self.tokens.0.saturating_add(usage.prompt_tokens);
+            self.tokens.1 = self.tokens.1.saturating_add(usage.completion_tokens);
+        }
+        let reason = line.error.flatten().map(|fault| (fault.code.into_owned(), fault.message.into_owned()));
         let ending = Ending { outcome, reason };
         match self.by_id.get(&*line.custom_id) {
             Some(index) if self.documents[*index].1.outcome == "answered" => {}

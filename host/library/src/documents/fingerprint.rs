@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128, xxh3_128_with_seed};
 
 use crate::contract::{Chat, Document, Input};
@@ -14,9 +14,9 @@ pub struct Fingerprint(u128);
 
 /// What is asked about texts: another model or prompt makes another document of the same text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked(u64);
+pub struct ChatFingerprint(u64);
 
-impl Asked {
+impl ChatFingerprint {
     /// By these settings. How long the answer may be is no part of it.
     pub fn of(chat: &Chat) -> Self {
         let mut hasher = Xxh3::new();
@@ -31,9 +31,9 @@ impl Asked {
 
 impl Fingerprint {
     /// Of what a document contains and is asked, whatever it is called.
-    pub fn of(document: &Document, asked: Asked) -> Self {
+    pub fn of(document: &Document, chat: ChatFingerprint) -> Self {
         match &document.input {
-            Input::Text(content) => Self(xxh3_128_with_seed(content.as_bytes(), asked.0)),
+            Input::Text(content) => Self(xxh3_128_with_seed(content.as_bytes(), chat.0)),
             Input::Request(content) => Self(xxh3_128(content.as_bytes())),
         }
     }
@@ -61,6 +61,12 @@ impl fmt::Display for Fingerprint {
     }
 }
 
+impl Serialize for Fingerprint {
+    fn serialize<To: Serializer>(&self, to: To) -> Result<To::Ok, To::Error> {
+        to.collect_str(self)
+    }
+}
+
 impl<'de> Deserialize<'de> for Fingerprint {
     fn deserialize<From: Deserializer<'de>>(from: From) -> Result<Self, From::Error> {
         let text = std::borrow::Cow::<str>::deserialize(from)?;
@@ -74,7 +80,7 @@ mod tests {
 
     #[test]
     fn it_is_the_same_for_ever() {
-        let of = |document: &Document| Fingerprint::of(document, Asked::default());
+        let of = |document: &Document| Fingerprint::of(document, ChatFingerprint::default());
         let fingerprint = of(&Document::text("a", "Text number 1."));
         assert_eq!(fingerprint.to_string(), "3e197b5e6ce944510eaddf1f0486f28a");
         assert_eq!(serde_json::from_str::<Fingerprint>(&format!("\"{fingerprint}\"")).unwrap(), fingerprint);
@@ -92,13 +98,13 @@ mod tests {
             temperature: None,
             extra: None,
         };
-        let usual = Asked::of(&chat("m", Some("s"), "{text}"));
-        assert_eq!(usual, Asked::of(&Chat { max_tokens: Some(1), ..chat("m", Some("s"), "{text}") }));
+        let usual = ChatFingerprint::of(&chat("m", Some("s"), "{text}"));
+        assert_eq!(usual, ChatFingerprint::of(&Chat { max_tokens: Some(1), ..chat("m", Some("s"), "{text}") }));
         for other in [chat("n", Some("s"), "{text}"), chat("m", None, "{text}"), chat("ms", Some(""), "{text}")] {
-            assert_ne!(usual, Asked::of(&other));
+            assert_ne!(usual, ChatFingerprint::of(&other));
         }
         let (text, request) = (Document::text("a", "t"), Document::request("a", "t"));
-        assert_ne!(Fingerprint::of(&text, usual), Fingerprint::of(&text, Asked::default()));
-        assert_eq!(Fingerprint::of(&request, usual), Fingerprint::of(&request, Asked::default()));
+        assert_ne!(Fingerprint::of(&text, usual), Fingerprint::of(&text, ChatFingerprint::default()));
+        assert_eq!(Fingerprint::of(&request, usual), Fingerprint::of(&request, ChatFingerprint::default()));
     }
 }

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::row::{Placed, Row};
-use super::{BYTE_ORDER_MARK, MOST_BYTES, surrogates, too_large};
+use super::row::{MOST_BYTES, Placed, Row, too_large};
+use super::surrogates;
+use super::text::BYTE_ORDER_MARK;
 use crate::contract::Document;
 
 /// The documents, each with its line. Lines end at LF (a CR before it goes too); blank ones are passed over.

@@ -7,7 +7,7 @@ use glob::MatchOptions;
 use same_file::is_same_file;
 use walkdir::{DirEntry, WalkDir};
 
-use super::InputError;
+use super::error::InputError;
 
 /// The files, in the order of their names. Of what is found rather than named, `except` is left out.
 pub(super) fn files(path: &Path, except: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {

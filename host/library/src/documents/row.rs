@@ -1,6 +1,6 @@
 //! What stands in the input for one document: the document, or why there is none.
 
-use super::{Asked, Fingerprint};
+use super::fingerprint::{ChatFingerprint, Fingerprint};
 use crate::contract::{Document, Failure, FailureKind, Outcome, Verdict};
 
 /// One document of the input, usable or not. Both get an outcome.
@@ -41,7 +41,7 @@ impl Row {
     }
 
     /// What it contains and is asked; nothing if it cannot be used.
-    pub fn fingerprint(&self, asked: Asked) -> Option<Fingerprint> {
+    pub fn fingerprint(&self, asked: ChatFingerprint) -> Option<Fingerprint> {
         match self {
             Self::Document(document) => Some(Fingerprint::of(document, asked)),
             Self::Unusable(_) => None,
@@ -98,3 +98,11 @@ impl From<Document> for Row {
         Self::Document(document)
     }
 }
+
+/// Why a document is not kept.
+pub(super) fn too_large() -> String {
+    format!("it is larger than {} MiB; nothing was sent", MOST_BYTES / 1024 / 1024)
+}
+
+/// What one document may have. No model takes so much; a file without line ends must not fill the memory.
+pub(super) const MOST_BYTES: usize = 64 * 1024 * 1024;

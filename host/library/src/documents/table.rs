@@ -4,8 +4,9 @@ use std::io::{self, Read};
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use super::row::{Placed, Row};
-use super::{BYTE_ORDER_MARK, InputError, MOST_BYTES, too_large};
+use super::error::InputError;
+use super::row::{MOST_BYTES, Placed, Row, too_large};
+use super::text::BYTE_ORDER_MARK;
 
 /// What the columns are called.
 #[derive(Clone, Debug, PartialEq, Eq)]

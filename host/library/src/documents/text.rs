@@ -2,8 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::row::{Placed, Row};
-use super::{BYTE_ORDER_MARK, MOST_BYTES, too_large};
+use super::row::{MOST_BYTES, Placed, Row, too_large};
 
 /// The document; its id is the file's name as the user gave it. A byte order mark is dropped.
 pub(super) fn read(name: &str, file: impl Read) -> io::Result<Placed> {
@@ -21,6 +20,8 @@ fn row(name: &str, bytes: &[u8]) -> Result<Row, (Option<String>, String)> {
         Err(_) => Err((None, "it is not UTF-8; nothing was sent".into())),
     }
 }
+
+pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 #[cfg(test)]
 mod tests {

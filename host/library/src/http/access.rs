@@ -6,7 +6,8 @@ use std::sync::Arc;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use http::{Response, Uri};
 
-use super::{Body, redaction};
+use super::redaction;
+use super::sender::Body;
 use crate::error::Error;
 
 /// What the guest may reach, and with which key.

@@ -11,7 +11,9 @@ use wasmtime_wasi_http::{
     DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpHooks,
 };
 
-use super::{Access, Sender, Timeouts};
+use super::access::Access;
+use super::sender::{Sender, Timeouts};
+use super::transport_error::TransportError;
 
 /// The way out of one sandbox.
 pub(crate) struct Hooks(Option<(Arc<Access>, Arc<dyn Sender>)>);
@@ -53,16 +55,44 @@ impl WasiHttpHooks for Hooks {
             };
             access.authorize(&mut parts.headers);
             // A document is small and already in memory; whole, it can be sent with its length.
-            let body = Limited::new(body, MOST_BODY_BYTES).collect().await.map_err(transport_error)?.to_bytes();
-            let answer = sender.send(http::Request::from_parts(parts, body), timeouts(options)).await?;
+            let body = Limited::new(body, MOST_BODY_BYTES).collect().await.map_err(body_error)?.to_bytes();
+            let answer = sender.send(http::Request::from_parts(parts, body), timeouts(options)).await;
+            let answer = access.redacted(answer.map_err(wasi_error)?);
             let ended: Ended = Box::new(async { Ok(()) });
-            Ok((access.redacted(answer), ended))
+            Ok((answer.map(|body| body.map_err(wasi_error).boxed_unsync()), ended))
         })
     }
 }
 
-fn transport_error(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
+fn body_error(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
     error.downcast::<Error>().map_or(Error::HttpRequestBodySize(Some(MOST_BODY_BYTES as u64)), |error| *error)
+}
+
+/// The code of the same name.
+fn wasi_error(error: TransportError) -> Error {
+    match error {
+        TransportError::DnsError => Error::DnsError { rcode: None, info_code: None },
+        TransportError::DestinationUnavailable => Error::DestinationUnavailable,
+        TransportError::DestinationIpUnroutable => Error::DestinationIpUnroutable,
+        TransportError::ConnectionRefused => Error::ConnectionRefused,
+        TransportError::ConnectionTerminated => Error::ConnectionTerminated,
+        TransportError::ConnectionTimeout => Error::ConnectionTimeout,
+        TransportError::ConnectionReadTimeout => Error::ConnectionReadTimeout,
+        TransportError::ConnectionLimitReached => Error::ConnectionLimitReached,
+        TransportError::TlsProtocolError => Error::TlsProtocolError,
+        TransportError::TlsCertificateError => Error::TlsCertificateError,
+        TransportError::TlsAlertReceived { number, name } => {
+            Error::TlsAlertReceived { alert_id: Some(number), alert_message: Some(name) }
+        }
+        TransportError::HttpRequestDenied => Error::HttpRequestDenied,
+        TransportError::HttpRequestUriInvalid => Error::HttpRequestUriInvalid,
+        TransportError::HttpRequestBodySize(most) => Error::HttpRequestBodySize(Some(most)),
+        TransportError::HttpResponseIncomplete => Error::HttpResponseIncomplete,
+        TransportError::HttpResponseTimeout => Error::HttpResponseTimeout,
+        TransportError::HttpResponseBodySize(most) => Error::HttpResponseBodySize(Some(most)),
+        TransportError::HttpProtocolError => Error::HttpProtocolError,
+        TransportError::InternalError(message) => Error::InternalError(Some(message)),
+    }
 }
 
 fn timeouts(options: Option<RequestOptions>) -> Timeouts {

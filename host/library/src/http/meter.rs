@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::{Answered, Sender, Timeouts};
+use super::sender::{Answered, Sender, Timeouts};
 
 /// Carries requests by another sender and measures it.
 pub struct Metered {

@@ -14,9 +14,10 @@ use tokio::time::{Instant, timeout};
 use tokio_stream::StreamExt;
 use tracing::debug;
 
-use super::{Answered, Body, Sender, Timeouts, TransportError};
+use super::sender::{Answered, Body, Sender, Timeouts};
+use super::transport_error::TransportError;
 use crate::contract;
-use crate::error::Error;
+use crate::error::{ClientError, Error};
 
 /// Carries requests over the network.
 #[derive(Clone, Debug)]
@@ -100,14 +101,14 @@ impl Sender for Pool {
 }
 
 fn client_error(error: reqwest::Error) -> Error {
-    Error::Client(error.into())
+    Error::Client(ClientError::new(error))
 }
 
 /// The body, with an end to waiting for its next piece, and to its length.
 fn bounded(body: reqwest::Body, between_bytes: Option<Duration>) -> Body {
     let body = Limited::new(body, MOST_BODY_BYTES).map_err(|error| match error.downcast::<reqwest::Error>() {
         Ok(error) => transport_error(&error),
-        Err(_) => TransportError::HttpResponseBodySize(Some(MOST_BODY_BYTES as u64)),
+        Err(_) => TransportError::HttpResponseBodySize(MOST_BODY_BYTES as u64),
     });
     match between_bytes {
         Some(between_bytes) => {
@@ -131,17 +132,18 @@ fn transport_error(error: &reqwest::Error) -> TransportError {
         return tls_error(tls);
     }
     if causes().any(|cause| cause.to_string().starts_with("dns error")) {
-        return TransportError::DnsError { rcode: None, info_code: None };
+        return TransportError::DnsError;
     }
     if let Some(io) = causes().find_map(|cause| cause.downcast_ref::<io::Error>()) {
         return io_error(io.kind(), error.is_connect());
     }
-    let is_incomplete =
-        causes().filter_map(|cause| cause.downcast_ref::<hyper::Error>()).any(hyper::Error::is_incomplete_message);
+    // A connection that ends is told in these ways, by when it does.
+    let has_ended = |error: &hyper::Error| error.is_incomplete_message() || error.is_canceled() || error.is_closed();
+    let is_terminated = causes().filter_map(|cause| cause.downcast_ref()).any(has_ended);
     match error {
         _ if error.is_timeout() && error.is_connect() => TransportError::ConnectionTimeout,
         _ if error.is_timeout() => TransportError::ConnectionReadTimeout,
-        _ if is_incomplete => TransportError::ConnectionTerminated,
+        _ if is_terminated => TransportError::ConnectionTerminated,
         _ if error.is_body() || error.is_decode() => TransportError::HttpResponseIncomplete,
         _ if error.is_connect() => TransportError::DestinationUnavailable,
         _ => TransportError::HttpProtocolError,
@@ -157,10 +159,9 @@ fn wrapped(error: &io::Error) -> Option<&rustls::Error> {
 fn tls_error(error: &rustls::Error) -> TransportError {
     match error {
         rustls::Error::InvalidCertificate(_) => TransportError::TlsCertificateError,
-        rustls::Error::AlertReceived(alert) => TransportError::TlsAlertReceived {
-            alert_id: Some(u8::from(*alert)),
-            alert_message: Some(format!("{alert:?}")),
-        },
+        rustls::Error::AlertReceived(alert) => {
+            TransportError::TlsAlertReceived { number: u8::from(*alert), name: format!("{alert:?}") }
+        }
         _ => TransportError::TlsProtocolError,
     }
 }

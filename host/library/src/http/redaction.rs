@@ -10,7 +10,8 @@ use http_body::Frame;
 use http_body_util::BodyExt;
 use memchr::memmem;
 
-use super::{Body, TransportError};
+use super::sender::Body;
+use super::transport_error::TransportError;
 
 /// The same answer with an asterisk for every sign of the key; so its length stays what its header says.
 pub(super) fn redacted(answer: Response<Body>, key: &str) -> Response<Body> {

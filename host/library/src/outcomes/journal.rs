@@ -1,9 +1,9 @@
 //! The output file is the journal: one appended line per outcome, written whole and flushed at once. A later run with the
 //! same file goes on from it: what was answered is not paid for again.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -11,8 +11,11 @@ use std::time::{Duration, Instant};
 use memchr::memrchr;
 use tracing::{debug, trace};
 
-use super::line;
-use super::past::Past;
+use super::journal_error::JournalError;
+use super::lock::lock;
+use super::recovery::{Recovered, read};
+use super::result_history::ResultHistory;
+use super::result_line::line;
 use crate::contract::Outcome;
 use crate::documents::Fingerprint;
 
@@ -20,7 +23,7 @@ use crate::documents::Fingerprint;
 #[derive(Debug)]
 pub struct Journal {
     to: Destination,
-    past: Arc<Past>,
+    history: Arc<ResultHistory>,
     torn_bytes: u64,
     /// Since when something is written that nobody makes safe yet.
     unsafe_since: Option<Instant>,
@@ -34,36 +37,6 @@ enum Destination {
     /// A pipe or a device: nothing that was written there can be read.
     Stream(File),
     Stdout,
-}
-
-/// Why an output file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    /// It cannot be opened, read or cut.
-    #[error("cannot use {path} for the results")]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// Another process writes to it.
-    #[error("{path} is in use by another becalm process{}", holder.map(|pid| format!(" ({pid})")).unwrap_or_default())]
-    Locked {
-        /// The file.
-        path: PathBuf,
-        /// The process, where the system tells.
-        holder: Option<u32>,
-    },
-    /// It holds something else than results; it is left as it is.
-    #[error("{path}, line {line}: this is no line of results, so the file is left alone")]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// From 1.
-        line: u64,
-    },
 }
 
 impl Journal {
@@ -86,23 +59,20 @@ impl Journal {
             return Ok(Self::on(Destination::Stream(stream)));
         }
         let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(unusable)?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => JournalError::Locked { path: path.into(), holder: holder(&file) },
-            TryLockError::Error(source) => unusable(source),
-        })?;
+        lock(&file, path)?;
         let mut journal = Self::on(Destination::File(file));
         journal.recover(path)?;
-        debug!(path = %path.display(), known = journal.past.len(), torn_bytes = journal.torn_bytes, "the journal is open");
+        debug!(path = %path.display(), known = journal.history.len(), torn_bytes = journal.torn_bytes, "the journal is open");
         Ok(journal)
     }
 
     fn on(to: Destination) -> Self {
-        Self { to, past: Arc::default(), torn_bytes: 0, unsafe_since: None, syncing: None }
+        Self { to, history: Arc::default(), torn_bytes: 0, unsafe_since: None, syncing: None }
     }
 
     /// What earlier runs brought home.
-    pub fn past(&self) -> Arc<Past> {
-        Arc::clone(&self.past)
+    pub fn history(&self) -> Arc<ResultHistory> {
+        Arc::clone(&self.history)
     }
 
     /// Whether a later run can go on from what is written.
@@ -184,14 +154,14 @@ impl Journal {
 
     fn recover(&mut self, path: &Path) -> Result<(), JournalError> {
         let Destination::File(file) = &mut self.to else { return Ok(()) };
-        let Recovered { past, whole, torn, is_open } = read(file, path)?;
+        let Recovered { history, whole, torn, is_open } = read(file, path)?;
         let mended = match torn {
             0 if is_open => file.write_all(b"\n"),
             0 => Ok(()),
             _ => file.set_len(whole),
         };
         mended.map_err(|source| JournalError::Unusable { path: path.into(), source })?;
-        (self.past, self.torn_bytes) = (Arc::new(past), torn);
+        (self.history, self.torn_bytes) = (Arc::new(history), torn);
         Ok(())
     }
 }
@@ -215,76 +185,13 @@ fn write_lines(file: &mut File, lines: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// What a file says of earlier runs, without a lock and without a change; nothing where there is no such file.
-///
-/// # Errors
-///
-/// If it cannot be read, or holds something else.
-pub fn past(path: &Path) -> Result<Past, JournalError> {
-    match File::open(path) {
-        Ok(file) => read(&file, path).map(|recovered| recovered.past),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Past::default()),
-        Err(source) => Err(JournalError::Unusable { path: path.into(), source }),
-    }
-}
-
-/// What a file of results says.
-struct Recovered {
-    past: Past,
-    /// Bytes of it that are whole lines, and those of a torn one at its end.
-    whole: u64,
-    torn: u64,
-    /// The last line is whole, but for its end.
-    is_open: bool,
-}
-
-fn read(file: &File, path: &Path) -> Result<Recovered, JournalError> {
-    let mut reader = BufReader::new(file);
-    let (mut line, mut whole, mut bytes) = (0, 0, vec![]);
-    let mut past = Past::default();
-    loop {
-        bytes.clear();
-        let length = reader.read_until(b'\n', &mut bytes);
-        let length = length.map_err(|source| JournalError::Unusable { path: path.into(), source })? as u64;
-        if !bytes.ends_with(b"\n") {
-            // An editor, or `head -c`, may have taken no more than the end of the line.
-            let is_open = length > 0 && past.add(&bytes).is_ok();
-            past.settle();
-            let (whole, torn) = if is_open { (whole + length, 0) } else { (whole, length) };
-            return Ok(Recovered { past, whole, torn, is_open });
-        }
-        line += 1;
-        whole += length;
-        past.add(&bytes).map_err(|_| JournalError::Foreign { path: path.into(), line })?;
-    }
-}
-
-/// The process that holds the file's lock, where the system tells (Linux).
-#[cfg(target_os = "linux")]
-fn holder(file: &File) -> Option<u32> {
-    let inode = std::os::unix::fs::MetadataExt::ino(&file.metadata().ok()?);
-    let locks = std::fs::read_to_string("/proc/locks").ok()?;
-    locks.lines().find_map(|line| {
-        // 1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF
-        let fields = line.split_ascii_whitespace().collect::<Vec<_>>();
-        let [_, "FLOCK", _, _, pid, file, ..] = fields[..] else { return None };
-        let is_it = file.rsplit(':').next()?.parse::<u64>() == Ok(inode);
-        pid.parse().ok().filter(|pid| is_it && *pid > 0)
-    })
-}
-
-#[cfg(not(target_os = "linux"))]
-const fn holder(_file: &File) -> Option<u32> {
-    None
-}
-
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::contract::Document;
-    use crate::documents::Asked;
+    use crate::documents::ChatFingerprint;
     use crate::outcomes::Before;
 
     #[test]
@@ -294,7 +201,8 @@ mod tests {
         let failed = "{\"custom_id\":\"b\",\"response\":{\"status_code\":400},\"error\":{\"code\":\"rejected\"}}\n";
         std::fs::write(&path, format!("{good}{failed}{{\"custom_id\":\"c\",\"resp")).unwrap();
         let journal = Journal::open(&path).unwrap();
-        let before = ["a", "b", "c"].map(|id| journal.past().before(&Document::text(id, "").into(), Asked::default()));
+        let before = ["a", "b", "c"]
+            .map(|id| journal.history().before(&Document::text(id, "").into(), ChatFingerprint::default()));
         assert_eq!(before, [Before::Answered, Before::Failed, Before::Never]);
         assert_eq!(journal.torn_bytes(), 22);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{good}{failed}"));
@@ -309,7 +217,7 @@ mod tests {
         let whole = "{\"custom_id\":\"a\",\"response\":{\"status_code\":200},\"error\":null}";
         std::fs::write(&path, whole).unwrap();
         let journal = Journal::open(&path).unwrap();
-        assert_eq!((journal.past().len(), journal.torn_bytes()), (1, 0));
+        assert_eq!((journal.history().len(), journal.torn_bytes()), (1, 0));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{whole}\n"));
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::Server;
+use super::model_server::Server;
 use crate::http::{Answered, Sender, Timeouts, body};
 
 /// Carries requests to a server in the same process.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::model::{Kind, Model};
 use super::window::Window;
-use super::{Kind, Model};
 use crate::contract::Unit;
 
 /// What a limiter says to a request.

@@ -12,7 +12,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
-use super::Server;
+use super::model_server::Server;
 
 /// A server that listens until this is dropped.
 #[derive(Debug)]

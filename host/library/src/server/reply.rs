@@ -9,8 +9,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::HintForm;
 use super::limiter::{Budget, Decision};
+use super::model::HintForm;
+use crate::tokens;
 
 /// A completion that is asked for.
 pub(super) struct Wanted {
@@ -50,11 +51,11 @@ impl Wanted {
     }
 
     const fn prompt_tokens(&self) -> u64 {
-        self.prompt_bytes.div_ceil(4) as u64
+        tokens::estimated(self.prompt_bytes as u64)
     }
 
     fn answer_tokens(&self) -> u64 {
-        if self.is_full { self.max_tokens } else { self.text().len().div_ceil(4) as u64 }
+        if self.is_full { self.max_tokens } else { tokens::estimated(self.text().len() as u64) }
     }
 
     /// Its text says how much was read, so that answers can be told apart.

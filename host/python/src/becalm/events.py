@@ -125,6 +125,8 @@ class Status:
     queued: int
     """Not sent yet, or to be sent again."""
     in_flight: int
+    unheard: int
+    """Events that were not handed out yet."""
     answered: int
     failed: int
     postponed: int

@@ -152,7 +152,7 @@ class Session:
 
     def _is_done(self) -> bool:
         status = self.status()
-        return status.queued == 0 and status.in_flight == 0
+        return status.queued == 0 and status.in_flight == 0 and status.unheard == 0
 
     def _call(self, name: str, *arguments: Any) -> Any:
         with self._turn:

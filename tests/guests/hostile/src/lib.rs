@@ -59,6 +59,7 @@ impl analyzer::GuestSession for Session {
         Status {
             queued: 1,
             in_flight: 0,
+            unheard: 0,
             answered: 0,
             failed: 0,
             postponed: 0,

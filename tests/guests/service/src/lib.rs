@@ -101,7 +101,7 @@ fn bring_home(session: &Session, stream: &OutputStream) -> Result<(), StreamErro
             }
         }
         let status = session.status();
-        if events.is_empty() && status.queued == 0 && status.in_flight == 0 {
+        if status.queued == 0 && status.in_flight == 0 && status.unheard == 0 {
             return Ok(());
         }
     }

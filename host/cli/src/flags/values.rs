@@ -1,0 +1,85 @@
+//! Values as people write them on a command line.
+
+use std::time::Duration;
+
+use becalm::server::Spread;
+use becalm::{Rate, Unit};
+use jiff::SignedDuration;
+
+use crate::terminal::words::milliseconds;
+
+/// A span of time: `500ms`, `2s`, `1m30s`, `1h`, or `0`.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let span =
+        text.parse::<SignedDuration>().map_err(|_| "a span of time is needed, such as 500ms, 2s or 1h".to_string())?;
+    Duration::try_from(span).map_err(|_| "a span of time cannot be negative".into())
+}
+
+/// A span of time, or two with `..` between: from the one to the other.
+pub(crate) fn spread(text: &str) -> Result<Spread, String> {
+    let Some((least, most)) = text.split_once("..") else { return span(text).map(Spread::exactly) };
+    let spread = Spread::between(span(least)?, span(most)?);
+    if spread.least <= spread.most { Ok(spread) } else { Err("the shorter span comes first".into()) }
+}
+
+/// A limit: `10/60s` of requests, `40000tokens/60s` of tokens.
+pub(crate) fn rate(text: &str) -> Result<Rate, String> {
+    let wrong = || "a limit is needed, such as 10/60s (10 requests in any 60 s) or 40000tokens/60s".to_string();
+    let (amount, window) = text.split_once('/').ok_or_else(wrong)?;
+    let amount = amount.trim();
+    let (amount, unit) = match amount.strip_suffix("tokens") {
+        Some(amount) => (amount.trim_end(), Unit::Tokens),
+        None => (amount, Unit::Requests),
+    };
+    let amount = amount.parse().map_err(|_| wrong())?;
+    Ok(Rate { unit, amount, window: milliseconds(span(window.trim()).map_err(|_| wrong())?) })
+}
+
+/// An amount of money.
+pub(crate) fn price(text: &str) -> Result<f64, String> {
+    let price = text.parse::<f64>().ok().filter(|price| price.is_finite() && *price >= 0.0);
+    price.ok_or_else(|| "an amount is needed, such as 0.15 or 2".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::words::limit_value;
+
+    #[test]
+    fn a_limit_is_read_and_written_back() {
+        for text in ["10/60s", "1/500ms", "40000tokens/60s"] {
+            assert_eq!(limit_value(&rate(text).unwrap()), text);
+        }
+        assert_eq!(limit_value(&rate("10/1m").unwrap()), "10/60s");
+        for wrong in ["10", "10/", "/60s", "ten/60s", "10/60", "-1/60s", "10 requests/60s"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn spans_are_read() {
+        assert_eq!(span("1h"), Ok(Duration::from_secs(3_600)));
+        assert_eq!(span("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(span("0"), Ok(Duration::ZERO));
+        assert!(span("-2s").is_err());
+        assert!(span("soon").is_err());
+    }
+
+    #[test]
+    fn a_spread_is_one_span_or_two() {
+        let (least, most) = (Duration::ZERO, Duration::from_millis(300));
+        assert_eq!(spread("0..300ms"), Ok(Spread::between(least, most)));
+        assert_eq!(spread("300ms"), Ok(Spread::exactly(most)));
+        assert!(spread("300ms..0").is_err());
+    }
+
+    #[test]
+    fn a_price_is_an_amount_of_money() {
+        assert_eq!(price("0.15"), Ok(0.15));
+        assert!(price("-1").is_err() && price("NaN").is_err() && price("cheap").is_err());
+    }
+}
