@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::exports::becalm::batch::analyzer::{Chat, Input};
+use crate::bindings::exports::becalm::batch::analyzer::{Chat, Input};
 use crate::settings::{PLACEHOLDER, Prompt};
 
 /// A request body, and how many tokens it may take.

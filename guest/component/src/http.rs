@@ -10,8 +10,8 @@ use wasip2::http::types::{
 use wasip2::io::poll::Pollable;
 use wasip2::io::streams::{InputStream, OutputStream, StreamError};
 
+use crate::bindings::exports::becalm::batch::analyzer::Timeouts;
 use crate::clock;
-use crate::exports::becalm::batch::analyzer::Timeouts;
 use crate::settings::Target;
 
 /// A request on the wire. Fields are dropped in their order, here and below: a child before what it was taken from, as WASI

@@ -2,9 +2,10 @@
 //! appears. The files follow a document: `settings` and `documents` on the way in, `session` at work with `http`,
 //! `outcomes` on the way out.
 
-// The macro's exports are `unsafe extern` by nature and its types are documented in wit/.
-#![allow(unsafe_code, missing_docs, reason = "generated bindings")]
+// What `export!` makes is `unsafe extern` by nature.
+#![allow(unsafe_code, reason = "generated")]
 
+mod bindings;
 mod clock;
 mod documents;
 mod http;
@@ -12,12 +13,10 @@ mod outcomes;
 mod session;
 mod settings;
 
-wit_bindgen::generate!({ path: "../../wit", world: "batch" });
-
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use exports::becalm::batch::analyzer::{
+use crate::bindings::exports::becalm::batch::analyzer::{
     self, Document, Event, Happening, Outcome, Report, Settings, SettingsError, Status, SubmitError,
 };
 
@@ -25,7 +24,7 @@ use crate::session::Session;
 
 struct Component;
 
-export!(Component);
+bindings::export!(Component with_types_in bindings);
 
 impl analyzer::Guest for Component {
     type Session = RefCell<Session>;

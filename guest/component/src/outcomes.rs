@@ -3,7 +3,7 @@
 use becalm_policy as policy;
 use policy::{Delay, Now, Tick};
 
-use crate::exports::becalm::batch::analyzer::{
+use crate::bindings::exports::becalm::batch::analyzer::{
     Admits, Answer, Failure, FailureKind, Fault, Header, IgnoredHint, Limit, LimitSource, Outcome, Pause, PauseReason,
     PostponeReason, Postponement, Rate, Refusal, Unit, Usage, Verdict,
 };

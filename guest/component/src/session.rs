@@ -7,7 +7,7 @@ use becalm_policy::{Action, Delay, DocumentKey, Machine, News, Now, Tally, Tick}
 use wasip2::io::poll::{Pollable, poll};
 use wasip2::random::random::get_random_u64;
 
-use crate::exports::becalm::batch::analyzer::{
+use crate::bindings::exports::becalm::batch::analyzer::{
     Document, Event, Happening, Outcome, Sent, Settings, SettingsError, Status, SubmitError, Timeouts, Verdict,
 };
 use crate::http::Exchange;

@@ -4,7 +4,7 @@ use becalm_policy as policy;
 use policy::Delay;
 use serde_json::{Map, Value};
 
-use crate::exports::becalm::batch::analyzer::{
+use crate::bindings::exports::becalm::batch::analyzer::{
     Chat, Endpoint, Header, Limits, Rate, Retry, Settings, SettingsError, Timeouts, Unit,
 };
 

@@ -29,7 +29,7 @@ fn every_status_and_every_transport_error_has_a_verdict() {
         }
     }
     writeln!(table, "transport error:").unwrap();
-    for error in TransportError::ALL {
+    for error in TransportError::ALL.iter().copied() {
         writeln!(table, "  {:<30} {}", format!("{error:?}"), in_words(&judge_transport(error))).unwrap();
     }
     insta::assert_snapshot!(table);

@@ -1,5 +1,6 @@
 //! Floors: what the policy has to reach on random worlds, whichever they are.
 
+use crate::figures::Figures;
 use crate::summary::Row;
 
 /// What is missed, in a sentence for each. Floors are for 2,000 worlds; of 300 each figure is let off so many standard
@@ -12,17 +13,6 @@ pub fn missed(rows: &[Row], deviations_of_300: f64) -> Vec<String> {
             None => vec![format!("{}: there is no such world", floor.row)],
         })
         .collect()
-}
-
-/// Of the worlds of one row.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Figures {
-    /// Of efficiency.
-    pub(crate) p10: f64,
-    pub(crate) median: f64,
-    pub(crate) mean: f64,
-    /// The 90th percentile of refusals for each hundred documents.
-    pub(crate) refusals: f64,
 }
 
 /// What a row has to reach.
@@ -75,7 +65,7 @@ const FLOORS: [Floor; 3] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crowd::{Case, play_seeds};
+    use crate::many_worlds::{Case, play_seeds};
     use crate::summary::rows;
     use becalm_policy::learner::Rules;
 

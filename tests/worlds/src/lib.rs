@@ -14,6 +14,7 @@ mod describe;
 mod limiter;
 
 mod admission;
+mod clairvoyant;
 
 mod rendering;
 
@@ -42,12 +43,13 @@ pub use played::Played;
 mod play;
 pub use play::{Seen, play, play_watched, settings};
 
-mod crowd;
-pub use crowd::{Case, play_seeds};
+mod many_worlds;
+pub use many_worlds::{Case, play_seeds};
 
 mod summary;
 pub use summary::{Row, rows};
 
+mod figures;
 mod floors;
 pub use floors::missed;
 

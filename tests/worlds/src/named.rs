@@ -4,7 +4,7 @@ use std::fmt;
 
 use becalm_policy::{Delay, Rate, Unit};
 
-use crate::crowd::{Case, play_variants};
+use crate::many_worlds::{Case, play_variants};
 use crate::played::Played;
 use crate::summary::{mean, missing};
 use crate::world::{Changes, HintStyle, Kind, Network, Stray, World};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use becalm_policy::learner::{Rule, Rules};
 
-use crate::crowd::play_seeds;
+use crate::many_worlds::play_seeds;
 use crate::summary::Row;
 
 /// All worlds, played with every rule or without one.

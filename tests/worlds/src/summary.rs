@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::crowd::Case;
-use crate::floors::Figures;
+use crate::figures::Figures;
+use crate::many_worlds::Case;
 use crate::played::Played;
 
 /// What became of some worlds.

@@ -1,7 +1,8 @@
 //! Budgets as endpoints state them: how much a window has, how much of it is left, and when there will be more. Each
 //! provider has header names of its own.
 
-use super::{Hint, Hints, number, reset};
+use super::hint::{Hint, IgnoredHint};
+use super::{number, reset};
 use crate::reply::Headers;
 use crate::settings::{LARGEST_COUNT, Rate, Unit};
 use crate::time::{Delay, Epoch};
@@ -29,25 +30,23 @@ impl Budget {
     }
 }
 
-/// Reads every budget that is stated.
-pub(super) fn read(hints: &mut Hints, headers: &Headers, now: Epoch) {
-    for (unit, [amount, remaining, reset]) in families(headers).flatten().copied() {
+/// Reads every budget that is stated, and its reset where that cannot be read.
+pub(super) fn read(headers: &Headers, now: Epoch) -> impl Iterator<Item = (Option<Budget>, Option<IgnoredHint>)> {
+    families(headers).flatten().map(move |(unit, [amount, remaining, reset])| {
         let budget = Budget {
-            unit,
+            unit: *unit,
             amount: headers.first(amount).and_then(count),
             remaining: headers.first(remaining).and_then(count),
             reset: headers.first(reset).and_then(|value| reset::until(value, now)),
             reset_name: reset,
         };
-        if let (Some(value), None) = (headers.first(reset), budget.reset) {
-            hints.ignore(reset, value);
-        }
+        let unread = headers.first(reset).filter(|_| budget.reset.is_none());
         // A negative number stands for "unknown"; such a budget says nothing.
         let is_unknown = headers.first(remaining).is_some() && budget.remaining.is_none();
-        if !is_unknown && (budget.amount.or(budget.remaining).is_some() || budget.reset.is_some()) {
-            hints.budgets.push(budget);
-        }
-    }
+        let says_something = budget.amount.or(budget.remaining).is_some() || budget.reset.is_some();
+        let ignored = unread.map(|value| IgnoredHint { name: reset, value: value.into() });
+        (Some(budget).filter(|_| !is_unknown && says_something), ignored)
+    })
 }
 
 /// The budgets of the families of names that the headers have.

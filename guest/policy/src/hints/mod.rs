@@ -3,38 +3,21 @@
 
 mod body;
 mod budget;
+mod hint;
 mod http_date;
 mod message;
 mod number;
 mod rate_limit;
 mod reset;
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use self::budget::Budget;
+pub use self::hint::{Hint, IgnoredHint};
 use crate::error_body::ErrorBody;
 use crate::reply::{Headers, Reply};
 use crate::settings::Rate;
 use crate::time::{Delay, Epoch};
-
-/// A wait that the endpoint asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hint {
-    /// As the endpoint meant it. Zero stands for "now" and for the past; it is no reason to be faster than otherwise.
-    pub wait: Delay,
-    /// The header that it came from, in lower case, or `body`.
-    pub source: &'static str,
-}
-
-/// A header that was there and could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IgnoredHint {
-    /// The header's name, in lower case.
-    pub name: &'static str,
-    /// Its value.
-    pub value: String,
-}
 
 /// Everything that a reply says about waiting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,7 +47,10 @@ impl Hints {
     fn of_headers(headers: &Headers, now: Epoch) -> Self {
         let mut hints = Self::default();
         let said = hints.retry_after_ms(headers).or_else(|| hints.retry_after(headers, now));
-        budget::read(&mut hints, headers, now);
+        for (budget, ignored) in budget::read(headers, now) {
+            hints.budgets.extend(budget);
+            hints.ignored.extend(ignored);
+        }
         hints.rates = rate_limit::rates(headers);
         hints.rates.extend(budget::rates(headers));
         let drafted = rate_limit::empty(headers).map(|wait| Hint { wait, source: rate_limit::NAME });

@@ -5,6 +5,7 @@ mod history;
 mod limit;
 mod rolling_log;
 mod statements;
+mod stating;
 
 use alloc::vec::Vec;
 

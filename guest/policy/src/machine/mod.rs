@@ -1,6 +1,8 @@
 //! The state machine: documents and replies go in, actions come out. It has no clock, no chance and no socket.
 
 mod action;
+mod faults;
+mod halting;
 mod progress;
 mod refusals;
 mod replies;

@@ -1,7 +1,7 @@
 //! Two limits, of which each has to admit. The first is the one that headers speak of, the second the one that changes.
 
+use super::decision::{Budget, Limiter};
 use super::rolling::Rolling;
-use super::{Budget, Limiter};
 
 #[derive(Debug)]
 pub(super) struct Both(pub(super) Rolling, pub(super) Rolling);

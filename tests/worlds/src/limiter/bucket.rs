@@ -1,6 +1,6 @@
 //! A token bucket; the generic cell rate algorithm is one too.
 
-use super::{Budget, Limiter, ROUNDING};
+use super::decision::{Budget, Limiter, ROUNDING};
 
 #[derive(Debug)]
 pub(super) struct Bucket {

@@ -1,7 +1,7 @@
 //! The previous window, weighted by what of it is left, and the current one. With refused requests counted it is haproxy's
 //! frequency counter.
 
-use super::{Budget, Limiter};
+use super::decision::{Budget, Limiter};
 
 #[derive(Debug)]
 pub(super) struct Counter {

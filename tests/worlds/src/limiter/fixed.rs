@@ -1,6 +1,6 @@
 //! So many in each of a row of windows: by the wall clock, or each from the first request on.
 
-use super::{Budget, Limiter};
+use super::decision::{Budget, Limiter};
 
 #[derive(Debug)]
 pub(super) struct Fixed {

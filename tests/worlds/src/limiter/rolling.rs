@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Budget, Limiter};
+use super::decision::{Budget, Limiter};
 
 #[derive(Debug)]
 pub(super) struct Rolling {

@@ -1,6 +1,6 @@
 //! No limit.
 
-use super::{Budget, Limiter};
+use super::decision::{Budget, Limiter};
 
 #[derive(Debug)]
 pub(super) struct Unlimited;

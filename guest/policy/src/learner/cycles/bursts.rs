@@ -3,7 +3,8 @@
 
 use super::Cycles;
 use super::rhythm::Rhythm;
-use crate::learner::{Refused, Rule};
+use crate::learner::protocol::Refused;
+use crate::learner::rules::Rule;
 use crate::settings::Rate;
 use crate::time::{Delay, Tick};
 

@@ -3,7 +3,8 @@
 use super::Cycles;
 use super::rhythm::{Rhythm, scaled};
 use super::slowing::Effect;
-use crate::learner::{Refused, Rule, Sent};
+use crate::learner::protocol::{Refused, Sent};
+use crate::learner::rules::Rule;
 use crate::time::{Delay, Tick};
 use crate::usual::ROUNDING;
 

@@ -1,6 +1,6 @@
 //! The gate of the learner: closed by a refusal, opened by one request that goes first and is admitted.
 
-use crate::learner::Ticket;
+use crate::learner::protocol::Ticket;
 use crate::time::{Delay, Tick};
 
 /// Closed by a refusal, opened by one request that is admitted.

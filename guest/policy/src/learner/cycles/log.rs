@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use crate::learner::Ticket;
+use crate::learner::protocol::Ticket;
 use crate::time::Tick;
 
 /// Requests that were admitted or may still be, and those refused ones that may take slots.

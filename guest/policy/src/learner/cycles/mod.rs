@@ -18,6 +18,7 @@ mod schedule;
 mod slow_start;
 mod slowing;
 mod trials;
+mod trying;
 
 use self::agreed::Agreed;
 use self::gate::{Gate, Probe};
@@ -28,8 +29,9 @@ use self::round_trip::RoundTrip;
 use self::slow_start::SlowStart;
 use self::slowing::Slowing;
 use self::trials::Trials;
-use super::{Learner, Reason, Refused, Rule, Rules, Sent, Ticket, Turn};
 use crate::belief::{Admits, Limit, LimitSource};
+use crate::learner::protocol::{Learner, Reason, Refused, Sent, Ticket, Turn};
+use crate::learner::rules::{Rule, Rules};
 use crate::time::{Delay, Tick};
 
 /// The learner of becalm.

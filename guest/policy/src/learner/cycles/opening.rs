@@ -3,7 +3,7 @@
 use super::Cycles;
 use super::gate::Probe;
 use super::rhythm::{Rhythm, is_faster, scaled};
-use crate::learner::Rule;
+use crate::learner::rules::Rule;
 use crate::time::{Delay, Tick};
 use crate::usual::{ROUNDING, USUAL_WINDOWS};
 

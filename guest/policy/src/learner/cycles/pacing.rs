@@ -1,7 +1,7 @@
 //! When the next may go: by the rhythm, earlier for a trial, or because an answer came back.
 
 use super::Cycles;
-use crate::learner::Ticket;
+use crate::learner::protocol::Ticket;
 use crate::settings::Rate;
 use crate::time::{Delay, Tick};
 

@@ -2,8 +2,8 @@
 
 use super::Cycles;
 use super::rhythm::scaled;
-use super::trials::MANY;
-use crate::learner::Refused;
+use super::trying::MANY;
+use crate::learner::protocol::Refused;
 use crate::time::{Delay, Tick};
 
 impl Cycles {
