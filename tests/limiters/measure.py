@@ -104,8 +104,11 @@ def done(tasks: list[Task], installed: Path, lanes: int) -> list[Run]:
         for future in as_completed(futures):
             print(said(future.result()), flush=True)
         return [future.result() for future in futures]
-    finally:
+    except BaseException:
+        # What was started ends; after it nothing can be.
         stop_all()
+        raise
+    finally:
         pool.shutdown(cancel_futures=True)
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -127,15 +128,25 @@ def _wait_until(is_ready: Callable[[], bool], process: subprocess.Popen[bytes], 
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """One that nobody has. None is given twice: of two servers that start at once on one port, the second would seem to be
+    ready as soon as the first is."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        with _lock:
+            if port not in _given:
+                _given.add(port)
+                return port
 
 
 def _is_listening(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
+
+_lock = threading.Lock()
+_given: set[int] = set()
 
 HERE = Path(__file__).resolve().parent
 TRIES = 3
