@@ -109,6 +109,7 @@ fn ending(body: Bytes, error: Option<TransportError>) -> UnsyncBoxBody<Bytes, Tr
 pub(crate) fn errors(name: &str) -> (TransportError, becalm_policy::TransportError) {
     use becalm_policy::TransportError as Policy;
     match name {
+        "connection-limit-reached" => (TransportError::ConnectionLimitReached, Policy::ConnectionLimitReached),
         "connection-refused" => (TransportError::ConnectionRefused, Policy::ConnectionRefused),
         "connection-terminated" => (TransportError::ConnectionTerminated, Policy::ConnectionTerminated),
         "connection-read-timeout" => (TransportError::ConnectionReadTimeout, Policy::ConnectionReadTimeout),

@@ -111,7 +111,7 @@ pub(crate) fn error_body(data: &[u8]) {
     for status in [301, 400, 401, 402, 403, 404, 413, 415, 429, 500, 503] {
         let reply = Reply { status, body: data.to_vec(), ..Reply::default() };
         match judge(&reply, None, &About::default()) {
-            Verdict::Answered(_) => panic!("{status} is no answer"),
+            Verdict::Answered(_) | Verdict::TurnedAway(_) => panic!("{status} is no answer, and came from somebody"),
             Verdict::Denied(failure) | Verdict::Final(failure, _) => {
                 assert!(failure.message.starts_with("HTTP "), "{}", failure.message);
             }

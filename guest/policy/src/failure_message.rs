@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
+use crate::cdn::{self, Cdn};
 use crate::error_body::ErrorBody;
 use crate::outcome::{Failure, FailureKind};
 use crate::reply::Reply;
@@ -30,6 +31,10 @@ fn advice(reply: &Reply, error: &ErrorBody, kind: FailureKind, about: &About) ->
     match (kind, reply.status) {
         (FailureKind::OutOfCredit, _) => {
             "no credit or quota is left; top up, wait for the quota's reset, or use another key".to_string()
+        }
+        _ if cdn::said(reply) == Some(Cdn::Blocked) => {
+            "a CDN in front of the endpoint blocks this client or network, not the key; ask the endpoint's operator"
+                .to_string()
         }
         (FailureKind::Unauthorised, 403) => {
             "the key is not allowed to do this; check its project and permissions".to_string()

@@ -44,6 +44,7 @@ pub use hints::{Budget, Hint, Hints, IgnoredHint};
 mod verdict;
 pub use verdict::{Fault, Reach, Verdict, judge, judge_transport};
 
+mod cdn;
 mod error_body;
 
 mod failure_message;

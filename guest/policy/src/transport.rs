@@ -63,7 +63,7 @@ transport_errors! {
     ConnectionTimeout, Again, Endpoint, "connecting took too long";
     ConnectionReadTimeout, Again, Document, "the answer stopped coming";
     ConnectionWriteTimeout, Again, Document, "sending stopped going on";
-    ConnectionLimitReached, Again, Document, "too many connections";
+    ConnectionLimitReached, Again, Document, "there are no more connections or streams now; fewer go at a time";
     TlsProtocolError, Again, Endpoint, "the TLS handshake failed; is this a TLS port?";
     TlsCertificateError, Final, Endpoint, "the server's certificate is not trusted; check the host name and the roots";
     TlsAlertReceived, Again, Endpoint, "the server ended the TLS handshake with an alert";

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::ToString;
 
 use crate::answer;
+use crate::cdn::{self, Cdn};
 use crate::error_body::ErrorBody;
 use crate::failure_message::{self, failure};
 use crate::hints::Hint;
@@ -21,6 +22,8 @@ pub enum Verdict {
     Refused,
     /// The endpoint does not admit so many requests at one time.
     ConcurrencyLimited,
+    /// The request was not looked at: there is no connection or no stream for it now.
+    TurnedAway(Failure),
     /// Something went wrong that may not go wrong again.
     Retry(Fault),
     /// Nothing is let in, or nothing is there. At first that holds for every document; where others were answered it may
@@ -71,6 +74,11 @@ fn of_status(reply: &Reply, error: &ErrorBody, hint: Option<Hint>, about: &About
     }
     let last = |kind, reach| Verdict::Final(failure(reply, error, kind, about), reach);
     let denied = |kind| Verdict::Denied(failure(reply, error, kind, about));
+    match cdn::said(reply) {
+        Some(Cdn::Limited) => return Verdict::Refused,
+        Some(Cdn::Blocked) => return denied(FailureKind::Rejected),
+        None => {}
+    }
     match reply.status {
         429 if hint.is_none() && error.names_concurrency() => Verdict::ConcurrencyLimited,
         429 => Verdict::Refused,
@@ -168,6 +176,9 @@ pub fn judge_transport(error: TransportError) -> Verdict {
         request_id: None,
         body: None,
     };
+    if error == TransportError::ConnectionLimitReached {
+        return Verdict::TurnedAway(failure);
+    }
     match (error.is_worth_retrying(), error.concerns_endpoint()) {
         (true, concerns_endpoint) => Verdict::Retry(Fault {
             failure,

@@ -42,7 +42,7 @@ impl Machine {
         let has_answers = self.answered_at.is_some();
         let progress = &mut self.documents[document.0];
         if is_cold_start && now.since(*progress.cold_since.get_or_insert(now)) < allowance {
-            progress.cold_starts += 1;
+            progress.uncounted += 1;
         } else if !is_outage || !has_answers && reach != Reach::Batch {
             progress.faults += 1;
         }
@@ -69,9 +69,22 @@ impl Machine {
         }
     }
 
+    /// The request never got as far as to be looked at: it took neither an attempt nor tokens, and fewer may go at a time.
+    pub(super) fn turned_away(&mut self, document: DocumentKey, flight: Flight, failure: Failure, now: Tick) {
+        self.learner.withdrawn(flight.sent, now);
+        self.limiter.withdrawn(flight.sent.ticket);
+        self.gate.inconclusive(flight.episode);
+        self.allowance.halve(flight.sent.ticket, self.limiter.next_ticket());
+        self.documents[document.0].uncounted += 1;
+        let wait = self.back_off(document, None, now);
+        let trouble = Trouble { document, failure, wait: wait.total(), jitter: wait.jitter, source: wait.source };
+        self.decided.push_back(Action::Tell(News::Faulted(trouble)));
+        self.give_up_if_fruitless(now);
+    }
+
     /// This document waits, the others go on.
     fn back_off(&mut self, document: DocumentKey, hint: Option<Hint>, now: Tick) -> Wait {
-        let misses = self.documents[document.0].faults + self.documents[document.0].cold_starts;
+        let misses = self.documents[document.0].faults + self.documents[document.0].uncounted;
         let own = Wait::back_off(self.backoff.full_jitter(misses.saturating_sub(1)));
         let hinted = hint.map(|hint| Wait { floor: hint.wait, jitter: Delay::ZERO, source: hint.source });
         let wait = hinted.filter(|hinted| hinted.total() >= own.total()).unwrap_or(own);

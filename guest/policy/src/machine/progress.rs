@@ -19,9 +19,10 @@ pub(super) struct Progress {
     /// When its latest request went that failed, and how often one did after others that went later were answered.
     failed_sent_at: Option<Tick>,
     failed_alone: u32,
-    /// When the endpoint was first seen to start up, and how often since.
+    /// When the endpoint was first seen to start up.
     pub(super) cold_since: Option<Tick>,
-    pub(super) cold_starts: u32,
+    /// Tries that failed and used up no attempt.
+    pub(super) uncounted: u32,
     waited: Delay,
 }
 
@@ -60,7 +61,7 @@ impl Progress {
             failed_sent_at: None,
             failed_alone: 0,
             cold_since: None,
-            cold_starts: 0,
+            uncounted: 0,
             waited: Delay::ZERO,
         }
     }

@@ -83,6 +83,7 @@ impl Machine {
                 self.halt_if_setting(&failure);
                 self.fail(document, failure);
             }
+            Verdict::TurnedAway(failure) => self.turned_away(document, flight, failure, now.tick),
             Verdict::Denied(failure) => self.denied(document, flight, failure, hint, now.tick),
             // Only a reply can be a refusal, and then it is handled as one.
             Verdict::Refused | Verdict::ConcurrencyLimited => {}
