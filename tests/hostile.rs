@@ -52,7 +52,15 @@ async fn error_of(attempt: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_reaches_nothing_but_its_endpoint() {
-    for attempt in ["reach another host", "reach another port", "reach the machine's own data", "be someone else"] {
+    for attempt in [
+        "reach another host",
+        "reach another port",
+        "reach the machine's own data",
+        "be someone else",
+        "read what belongs to the key",
+        "delete what belongs to the key",
+        "start what costs more",
+    ] {
         assert_eq!(came_of(attempt).await.unwrap(), "ErrorCode::HttpRequestDenied", "{attempt}");
     }
 }

@@ -147,6 +147,103 @@ async fn http2_is_spoken_over_plain_tcp_if_that_is_set() {
     assert_eq!(version, Version::HTTP_2);
 }
 
+/// `{"unpacked":true}`, by four programs; nobody asked for it.
+const PACKED: [(&str, &[u8]); 4] = [
+    ("gzip", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xab\x56\x2a\xcd\x2b\x48\x4c\xce\x4e\x4d\x51\xb2\x2a\x29\x2a\x4d\xad\x05\x00\x0d\xe8\x17\x05\x11\x00\x00\x00"),
+    ("deflate", b"\x78\x9c\xab\x56\x2a\xcd\x2b\x48\x4c\xce\x4e\x4d\x51\xb2\x2a\x29\x2a\x4d\xad\x05\x00\x39\x8f\x06\x82"),
+    ("br", b"\x0b\x08\x80\x7b\x22\x75\x6e\x70\x61\x63\x6b\x65\x64\x22\x3a\x74\x72\x75\x65\x7d\x03"),
+    ("zstd", b"\x28\xb5\x2f\xfd\x20\x11\x89\x00\x00\x7b\x22\x75\x6e\x70\x61\x63\x6b\x65\x64\x22\x3a\x74\x72\x75\x65\x7d"),
+];
+
+/// A server that answers every request with this, packed so.
+async fn packed(coding: &'static str, status: &'static str, body: Vec<u8>) -> SocketAddr {
+    served(move |_, stream| {
+        let body = body.clone();
+        async move {
+            let mut stream = BufReader::new(stream);
+            while read_request(&mut stream).await.is_some() {
+                let head = format!(
+                    "HTTP/1.1 {status}\r\ncontent-encoding: {coding}\r\nretry-after: 7\r\ncontent-length: {}\r\n\r\n",
+                    body.len()
+                );
+                say(&mut stream, &head).await;
+                let _ = stream.get_mut().write_all(&body).await;
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_packed_is_unpacked_errors_too_and_a_bomb_is_a_fault() {
+    let pool = pool(&Route::default());
+    for (coding, bytes) in PACKED {
+        for status in ["200 OK", "429 Too Many Requests"] {
+            let address = packed(coding, status, bytes.to_vec()).await;
+            let answer = send(&pool, format!("http://{address}/"), Duration::from_secs(2)).await.unwrap();
+            assert_eq!(answer.headers()["retry-after"], "7", "{coding}: hints stay");
+            assert!(!answer.headers().contains_key("content-encoding"));
+            let body = answer.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(body, Bytes::from_static(b"{\"unpacked\":true}"), "{coding}, {status}");
+        }
+    }
+    // 80 MiB of zeros, in 80 KB.
+    let mut bomb = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
+    std::io::copy(&mut std::io::Read::take(std::io::repeat(0), 80 * 1024 * 1024), &mut bomb).unwrap();
+    let address = packed("gzip", "200 OK", bomb.finish().unwrap()).await;
+    let error = exchange(&pool, format!("http://{address}/")).await.unwrap_err();
+    assert!(matches!(error, TransportError::HttpResponseBodySize(_)), "{error:?}");
+    let address = packed("gzip", "200 OK", b"this is no gzip".to_vec()).await;
+    let error = exchange(&pool, format!("http://{address}/")).await.unwrap_err();
+    assert!(matches!(error, TransportError::HttpResponseIncomplete), "{error:?}");
+}
+
+/// HTTP/2: a stream that is refused was not looked at; one that is reset concerns its request alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_is_refused_is_told_from_one_that_broke() {
+    for (reason, error) in [
+        (h2::Reason::REFUSED_STREAM, TransportError::ConnectionLimitReached),
+        (h2::Reason::ENHANCE_YOUR_CALM, TransportError::ConnectionLimitReached),
+        (h2::Reason::INTERNAL_ERROR, TransportError::ConnectionTerminated),
+    ] {
+        let address = served(move |_, stream| async move {
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            while let Some(Ok((_, mut respond))) = connection.accept().await {
+                respond.send_reset(reason);
+            }
+        })
+        .await;
+        let route = Route { http2_only: true, ..Route::default() };
+        let met = exchange(&pool(&route), format!("http://{address}/")).await.unwrap_err();
+        assert_eq!(met, error, "{reason:?}");
+    }
+}
+
+/// Those who look at their logs know who it was.
+#[tokio::test(flavor = "multi_thread")]
+async fn it_says_its_name_and_asks_for_nothing_packed() {
+    let (told, mut heard) = mpsc::channel(1);
+    let curious = served(move |_, stream| {
+        let told = told.clone();
+        async move {
+            let mut stream = BufReader::new(stream);
+            let (mut head, mut line) = (String::new(), String::new());
+            while line != "\r\n" {
+                line.clear();
+                stream.read_line(&mut line).await.unwrap();
+                head += &line.to_ascii_lowercase();
+            }
+            say(&mut stream, ANSWER).await;
+            told.send(head).await.unwrap();
+        }
+    })
+    .await;
+    exchange(&pool(&Route::default()), format!("http://{curious}/")).await.unwrap();
+    let head = heard.recv().await.unwrap();
+    assert!(head.contains(concat!("user-agent: becalm/", env!("CARGO_PKG_VERSION"), "\r\n")), "{head}");
+    assert!(head.contains("accept-encoding: identity\r\n"), "{head}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_hangs_up_stalls_or_never_ends_is_given_up() {
     let pool = pool(&Route::default());

@@ -44,6 +44,7 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     match error.downcast_ref()? {
         Error::Settings(SettingsError { field, .. }) => flag(field).map(|flag| format!("it is set by {flag}")),
         Error::BaseUrl(_) => Some("it looks like https://api.example.com/v1".into()),
+        Error::Credentials => Some("the key goes into OPENAI_API_KEY".into()),
         Error::Key => Some("check OPENAI_API_KEY for line ends and stray characters".into()),
         _ => None,
     }

@@ -109,10 +109,10 @@ fn is_ours(metadata: &Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o022 == 0
 }
 
-/// Elsewhere a user's folder for caches is the user's alone.
+/// Elsewhere nobody can be sure of that from here, so the component is compiled each time.
 #[cfg(not(unix))]
 fn is_ours(_metadata: &Metadata) -> bool {
-    true
+    false
 }
 
 #[cfg(test)]

@@ -23,6 +23,9 @@ pub enum Error {
     /// The base URL is none.
     #[error("the base URL {0:?} has no scheme or host")]
     BaseUrl(String),
+    /// A name and password stand in the base URL; neither is sent.
+    #[error("the base URL has a name and password in it, and they are not sent")]
+    Credentials,
     /// The key has characters that no header can carry.
     #[error("the API key cannot be sent in a header")]
     Key,

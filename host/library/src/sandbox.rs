@@ -169,7 +169,7 @@ impl Sandbox {
         sender: Arc<dyn Sender>,
     ) -> Result<Instance, Error> {
         let started = Instant::now();
-        let (mut store, batch) = self.instantiate(Hooks::new(access, sender)).await?;
+        let (mut store, batch) = self.instantiate(Hooks::new(access, sender, settings.limits.max_in_flight)).await?;
         debug!(after_us = started.elapsed().as_micros(), "there is an instance of the component");
         let opened = batch.becalm_batch_analyzer().session().call_open(&mut store, &settings).await;
         let session = opened.map_err(Error::component)?.map_err(Error::Settings)?;
@@ -190,7 +190,7 @@ impl Sandbox {
         access: Access,
         sender: Arc<dyn Sender>,
     ) -> Result<Report, Error> {
-        let (mut store, batch) = self.instantiate(Hooks::new(access, sender)).await?;
+        let (mut store, batch) = self.instantiate(Hooks::new(access, sender, settings.limits.max_in_flight)).await?;
         let report = batch.becalm_batch_analyzer().call_analyze_batch(&mut store, documents, settings).await;
         report.map_err(Error::component)?.map_err(Error::Settings)
     }

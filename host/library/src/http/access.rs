@@ -7,6 +7,7 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use http::{Response, Uri};
 
 use super::redaction;
+use super::secret::Secret;
 use super::sender::Body;
 use crate::error::Error;
 
@@ -14,7 +15,7 @@ use crate::error::Error;
 #[derive(Clone)]
 pub struct Access {
     origin: Origin,
-    key: Option<Arc<str>>,
+    secret: Option<Arc<Secret>>,
     authorization: Option<HeaderValue>,
 }
 
@@ -32,30 +33,35 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// If the base URL has no scheme or host, or the key cannot be sent in a header.
+    /// If the base URL has no scheme or host, or a name and password in it, or if the key cannot be sent in a header.
     pub fn new(base_url: &str, key: Option<String>) -> Result<Self, Error> {
-        let wrong = || Error::BaseUrl(base_url.into());
+        // What stands before an @ may be a password, and is not repeated.
+        let wrong = || Error::BaseUrl(base_url.rsplit_once('@').map_or(base_url, |(_, after)| after).into());
         let uri = base_url.parse::<Uri>().map_err(|_| wrong())?;
+        if has_credentials(&uri) {
+            return Err(Error::Credentials);
+        }
         let key = key.filter(|key| !key.trim().is_empty());
-        let key = key.map(|key| Arc::<str>::from(key.trim()));
-        let authorization = key.as_ref().map(|key| HeaderValue::try_from(format!("Bearer {key}")));
+        let key = key.as_deref().map(str::trim);
+        let authorization = key.map(|key| HeaderValue::try_from(format!("Bearer {key}")));
         let mut authorization = authorization.transpose().map_err(|_| Error::Key)?;
         authorization.iter_mut().for_each(|value| value.set_sensitive(true));
-        Ok(Self { origin: Origin::of(&uri).ok_or_else(wrong)?, key, authorization })
+        let secret = key.and_then(Secret::new).map(Arc::new);
+        Ok(Self { origin: Origin::of(&uri).ok_or_else(wrong)?, secret, authorization })
     }
 
     /// Whether the guest may send a request there. Not as somebody else: a name and password in the URL would become a
     /// header.
     pub(super) fn allows(&self, uri: &Uri) -> bool {
-        let has_name = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
-        !has_name && Origin::of(uri).as_ref() == Some(&self.origin)
+        !has_credentials(uri) && Origin::of(uri).as_ref() == Some(&self.origin)
     }
 
-    /// The answer with an asterisk for every sign of the key, should the endpoint have repeated it.
+    /// The answer with an asterisk for every byte of the key, in whatever form the endpoint should have repeated it. Words
+    /// that stand for no key, such as `none`, are no secrets: answers have them too.
     #[must_use]
     pub fn redacted(&self, answer: Response<Body>) -> Response<Body> {
-        match &self.key {
-            Some(key) => redaction::redacted(answer, key),
+        match &self.secret {
+            Some(secret) => redaction::redacted(answer, secret),
             None => answer,
         }
     }
@@ -66,6 +72,10 @@ impl Access {
             headers.insert(AUTHORIZATION, value.clone());
         }
     }
+}
+
+fn has_credentials(uri: &Uri) -> bool {
+    uri.authority().is_some_and(|authority| authority.as_str().contains('@'))
 }
 
 impl Origin {

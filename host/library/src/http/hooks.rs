@@ -4,23 +4,37 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use bytes::{Bytes, BytesMut};
 use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 use http_body_util::{BodyExt, Limited};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::warn;
 use wasmtime_wasi_http::{
     DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpHooks,
 };
 
 use super::access::Access;
-use super::sender::{Sender, Timeouts};
+use super::sender::{Body, Sender, Timeouts};
 use super::transport_error::TransportError;
 
 /// The way out of one sandbox.
-pub(crate) struct Hooks(Option<(Arc<Access>, Arc<dyn Sender>)>);
+pub(crate) struct Hooks(Option<Way>);
+
+#[derive(Clone)]
+struct Way {
+    access: Arc<Access>,
+    sender: Arc<dyn Sender>,
+    /// For requests on the wire.
+    places: Arc<Semaphore>,
+    /// For what requests have outside the sandbox, where its memory limit does not count, in KiB.
+    memory: Arc<Semaphore>,
+}
 
 impl Hooks {
-    pub(crate) fn new(access: Access, sender: Arc<dyn Sender>) -> Self {
-        Self(Some((Arc::new(access), sender)))
+    pub(crate) fn new(access: Access, sender: Arc<dyn Sender>, max_in_flight: u32) -> Self {
+        let places = Arc::new(Semaphore::new(2 * max_in_flight as usize + SPARE));
+        let memory = Arc::new(Semaphore::new(MOST_KIB));
+        Self(Some(Way { access: Arc::new(access), sender, places, memory }))
     }
 
     /// No way out.
@@ -46,22 +60,55 @@ impl WasiHttpHooks for Hooks {
         options: Option<RequestOptions>,
         _response_processed: Ended,
     ) -> Sending {
-        let allowed = self.0.clone().filter(|(access, _)| access.allows(request.uri()));
+        let is_of_contract = request.method() == http::Method::POST && request.uri().path().ends_with(PATH);
+        let allowed = self.0.clone().filter(|way| is_of_contract && way.access.allows(request.uri()));
         Box::new(async move {
             let (mut parts, body) = request.into_parts();
-            let Some((access, sender)) = allowed else {
+            let Some(Way { access, sender, places, memory }) = allowed else {
                 warn!(uri = %parts.uri, "denied: the guest may not go there");
                 return Err(Error::HttpRequestDenied);
             };
+            // The component keeps to it by itself; whatever runs here has to.
+            let place = places.try_acquire_owned().map_err(|_| Error::ConnectionLimitReached)?;
             access.authorize(&mut parts.headers);
             // A document is small and already in memory; whole, it can be sent with its length.
-            let body = Limited::new(body, MOST_BODY_BYTES).collect().await.map_err(body_error)?.to_bytes();
+            let (body, memory) = whole(body, &memory).await?;
             let answer = sender.send(http::Request::from_parts(parts, body), timeouts(options)).await;
             let answer = access.redacted(answer.map_err(wasi_error)?);
             let ended: Ended = Box::new(async { Ok(()) });
-            Ok((answer.map(|body| body.map_err(wasi_error).boxed_unsync()), ended))
+            drop(memory);
+            Ok((answer.map(|body| held(body, place)), ended))
         })
     }
+}
+
+/// A document is small and already in memory; whole, it can be sent with its length. It waits where others have taken so much
+/// that there is no room for it.
+async fn whole(body: WasiBody, memory: &Arc<Semaphore>) -> Result<(Bytes, OwnedSemaphorePermit), Error> {
+    let mut body = Limited::new(body, MOST_BODY_BYTES);
+    let mut taken = Arc::clone(memory).acquire_many_owned(1).await.map_err(|_| Error::HttpRequestDenied)?;
+    let mut bytes = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(piece) = frame.map_err(body_error)?.into_data() else { continue };
+        bytes.extend_from_slice(&piece);
+        let more = (bytes.len() / 1024 + 1).saturating_sub(taken.num_permits());
+        if more > 0 {
+            let more = u32::try_from(more).unwrap_or(u32::MAX);
+            // One that holds some and waits for more could wait for another that does: it is turned away, and comes again.
+            let more = Arc::clone(memory).try_acquire_many_owned(more).map_err(|_| Error::ConnectionLimitReached)?;
+            taken.merge(more);
+        }
+    }
+    Ok((bytes.freeze(), taken))
+}
+
+/// The body of an answer, which has its place until it ends.
+fn held(body: Body, place: OwnedSemaphorePermit) -> WasiBody {
+    body.map_err(move |error| {
+        let _place = &place;
+        wasi_error(error)
+    })
+    .boxed_unsync()
 }
 
 fn body_error(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
@@ -103,3 +150,9 @@ fn timeouts(options: Option<RequestOptions>) -> Timeouts {
 /// A document of 64 MiB, with room for what JSON makes of it. A request is kept outside the sandbox, where its memory limit
 /// does not count.
 const MOST_BODY_BYTES: usize = 128 * 1024 * 1024;
+/// Half a GiB for all requests that go out at one time.
+const MOST_KIB: usize = 512 * 1024;
+/// An answer that was read to its end may be let go of a little later than the next request goes.
+const SPARE: usize = 16;
+/// What the contract's requests end with: the key goes nowhere else.
+const PATH: &str = "/chat/completions";

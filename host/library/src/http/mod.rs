@@ -1,6 +1,6 @@
 //! The network side of the sandbox: what the guest may reach (`access`), where wasmtime hands its requests over
 //! (`hooks`, `link`), who carries them (`sender`; by default the client in `pool`), how that fails (`transport_error`), what
-//! must not come back (`redaction`), and how long they take (`meter`).
+//! must not come back (`redaction`, of a `secret`), and how long they take (`meter`).
 
 mod access;
 mod hooks;
@@ -9,6 +9,7 @@ mod meter;
 #[cfg(feature = "pool")]
 mod pool;
 mod redaction;
+mod secret;
 mod sender;
 mod transport_error;
 

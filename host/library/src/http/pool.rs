@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 use http_body_util::{BodyExt, BodyStream, Limited, StreamBody};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client};
@@ -14,7 +15,7 @@ use tokio::time::{Instant, timeout};
 use tokio_stream::StreamExt;
 use tracing::debug;
 
-use super::sender::{Answered, Body, Sender, Timeouts};
+use super::sender::{Answered, Body, Sender, Timeouts, body};
 use super::transport_error::TransportError;
 use crate::contract;
 use crate::error::{ClientError, Error};
@@ -37,8 +38,9 @@ pub struct Route {
 }
 
 impl Pool {
-    /// A pool that gives up connecting after `timeouts.connect`. It takes proxies from `HTTP_PROXY`, `HTTPS_PROXY` and
-    /// `NO_PROXY`, follows no redirects and asks for no compression.
+    /// A pool that gives up connecting after `timeouts.connect`. It takes proxies from `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`
+    /// (`http://` or `socks5://`) and `NO_PROXY`, and follows no redirects. It asks for no compression; an answer that is
+    /// compressed all the same (gzip, deflate, br, zstd) is unpacked, up to 64 MiB.
     ///
     /// # Errors
     ///
@@ -50,6 +52,8 @@ impl Pool {
             .redirect(Policy::none())
             .connect_timeout(Duration::from_millis(timeouts.connect))
             .pool_idle_timeout(MOST_IDLE)
+            .user_agent(concat!("becalm/", env!("CARGO_PKG_VERSION")))
+            .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]))
             .referer(false)
             .tcp_nodelay(true);
         if let Some(pem) = &route.certificates {
@@ -92,7 +96,11 @@ impl Sender for Pool {
                 None => answer.await,
             };
             let answer = answer.inspect_err(|error| debug!(%error, causes = ?error.source(), "no answer"));
-            let answer = http::Response::from(answer.map_err(|error| transport_error(&error))?);
+            let answer = match answer {
+                Ok(answer) => http::Response::from(answer),
+                Err(error) if wants_credentials(&error) => return Ok(of_proxy()),
+                Err(error) => return Err(transport_error(&error)),
+            };
             let (status, version) = (answer.status().as_u16(), answer.version());
             debug!(status, ?version, bytes_sent = bytes, after_ms = started.elapsed().as_millis(), "answered");
             Ok(answer.map(|body| bounded(body, timeouts.between_bytes)))
@@ -120,6 +128,19 @@ fn bounded(body: reqwest::Body, between_bytes: Option<Duration>) -> Body {
     }
 }
 
+/// A proxy let no tunnel through without a name and password.
+fn wants_credentials(error: &reqwest::Error) -> bool {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    error.is_connect() && causes.map(ToString::to_string).any(|cause| cause.contains("proxy authorization required"))
+}
+
+/// As it said it: the policy knows what that means.
+fn of_proxy() -> http::Response<Body> {
+    let mut answer = http::Response::new(body(""));
+    *answer.status_mut() = http::StatusCode::PROXY_AUTHENTICATION_REQUIRED;
+    answer
+}
+
 /// The server closed the connection before it said anything.
 fn is_hang_up(error: &reqwest::Error) -> bool {
     !error.is_connect() && matches!(transport_error(error), TransportError::ConnectionTerminated)
@@ -134,8 +155,13 @@ fn transport_error(error: &reqwest::Error) -> TransportError {
     if causes().any(|cause| cause.to_string().starts_with("dns error")) {
         return TransportError::DnsError;
     }
+    if let Some(stream) = causes().find_map(|cause| cause.downcast_ref::<h2::Error>())
+        && !stream.is_io()
+    {
+        return stream_error(stream);
+    }
     if let Some(io) = causes().find_map(|cause| cause.downcast_ref::<io::Error>()) {
-        return io_error(io.kind(), error.is_connect());
+        return io_error(io, error.is_connect());
     }
     // A connection that ends is told in these ways, by when it does.
     let has_ended = |error: &hyper::Error| error.is_incomplete_message() || error.is_canceled() || error.is_closed();
@@ -166,8 +192,25 @@ fn tls_error(error: &rustls::Error) -> TransportError {
     }
 }
 
-fn io_error(kind: io::ErrorKind, is_connecting: bool) -> TransportError {
-    match kind {
+/// HTTP/2: what the server did not look at goes again; a stream that it reset is that request's matter alone.
+fn stream_error(error: &h2::Error) -> TransportError {
+    match error.reason() {
+        Some(h2::Reason::REFUSED_STREAM | h2::Reason::ENHANCE_YOUR_CALM) => TransportError::ConnectionLimitReached,
+        Some(h2::Reason::NO_ERROR) if error.is_go_away() => TransportError::ConnectionLimitReached,
+        _ => TransportError::ConnectionTerminated,
+    }
+}
+
+fn io_error(error: &io::Error, is_connecting: bool) -> TransportError {
+    match error.kind() {
+        // This process has no file descriptor left: nothing is wrong with the endpoint.
+        _ if matches!(error.raw_os_error(), Some(TOO_MANY_OF_PROCESS | TOO_MANY_OF_SYSTEM)) => {
+            TransportError::ConnectionLimitReached
+        }
+        // It was not packed as it said.
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput if !is_connecting => {
+            TransportError::HttpResponseIncomplete
+        }
         io::ErrorKind::ConnectionRefused => TransportError::ConnectionRefused,
         io::ErrorKind::TimedOut if is_connecting => TransportError::ConnectionTimeout,
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => TransportError::DestinationIpUnroutable,
@@ -177,6 +220,9 @@ fn io_error(kind: io::ErrorKind, is_connecting: bool) -> TransportError {
     }
 }
 
+/// `EMFILE` and `ENFILE`, the same numbers on every Unix.
+const TOO_MANY_OF_PROCESS: i32 = 24;
+const TOO_MANY_OF_SYSTEM: i32 = 23;
 /// Servers close idle connections after 5 s (uvicorn, Node) to 75 s (nginx); one that is closed while a request is under way
 /// to it costs that request.
 const MOST_IDLE: Duration = Duration::from_secs(4);

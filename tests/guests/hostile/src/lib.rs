@@ -12,7 +12,7 @@ use exports::becalm::batch::analyzer::{
     SubmitError, Verdict,
 };
 use wasip2::http::outgoing_handler::handle;
-use wasip2::http::types::{ErrorCode, Fields, HeaderError, OutgoingBody, OutgoingRequest, Scheme};
+use wasip2::http::types::{ErrorCode, Fields, HeaderError, Method, OutgoingBody, OutgoingRequest, Scheme};
 
 struct Hostile;
 
@@ -104,11 +104,14 @@ fn came_of(attempt: &str, authority: &str) -> String {
             let fields = Fields::new();
             (0..).find_map(|n| fields.append(&format!("x-{n}"), b"").err().map(refused)).unwrap_or_default()
         }
-        "send a huge body" => send(authority, 300),
-        "reach another host" => send("elsewhere.invalid", 0),
-        "reach another port" => send("127.0.0.1:9", 0),
-        "reach the machine's own data" => send("169.254.169.254", 0),
-        "be someone else" => send(&format!("someone:else@{authority}"), 0),
+        "send a huge body" => send(authority, &Method::Post, PATH, 300),
+        "reach another host" => send("elsewhere.invalid", &Method::Post, PATH, 0),
+        "reach another port" => send("127.0.0.1:9", &Method::Post, PATH, 0),
+        "reach the machine's own data" => send("169.254.169.254", &Method::Post, PATH, 0),
+        "be someone else" => send(&format!("someone:else@{authority}"), &Method::Post, PATH, 0),
+        "read what belongs to the key" => send(authority, &Method::Get, "/v1/files", 0),
+        "delete what belongs to the key" => send(authority, &Method::Delete, PATH, 0),
+        "start what costs more" => send(authority, &Method::Post, "/v1/fine_tuning/jobs", 0),
         other => format!("what is {other}?"),
     }
 }
@@ -121,13 +124,16 @@ fn refused(error: HeaderError) -> String {
     format!("{error:?}")
 }
 
+const PATH: &str = "/v1/chat/completions";
+
 /// Sends a request with a body of so many MiB, and waits for its end.
-fn send(authority: &str, mib: usize) -> String {
+fn send(authority: &str, method: &Method, path: &str, mib: usize) -> String {
     let request = OutgoingRequest::new(Fields::new());
     let set = [
         request.set_scheme(Some(&Scheme::Http)),
         request.set_authority(Some(authority)),
-        request.set_path_with_query(Some("/")),
+        request.set_path_with_query(Some(path)),
+        request.set_method(method),
     ];
     if set.contains(&Err(())) {
         return "there is no such place".into();
