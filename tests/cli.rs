@@ -226,6 +226,66 @@ async fn a_proxy_is_taken_from_the_environment_and_left_out_where_that_is_said()
     assert_eq!(proxy.bodies.lock().unwrap().len(), 1);
 }
 
+/// Half, empty and declined answers are paid for and stay; who wants them again says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_fall_short_are_counted_and_asked_for_again_only_if_that_is_said() {
+    let choice = |content: Value, reason: &str| {
+        let message = serde_json::json!({"role": "assistant", "content": content});
+        serde_json::json!({"choices": [{"index": 0, "message": message, "finish_reason": reason}]}).to_string()
+    };
+    let bodies = [
+        choice("half".into(), "length"),
+        choice(Value::Null, "tool_calls"),
+        choice("no".into(), "content_filter"),
+        choice("whole".into(), "stop"),
+    ];
+    let wire = Wire::saying(move |n| {
+        let body = bodies.get(n).cloned().unwrap_or_else(|| completion("whole"));
+        // A call of a tool is an answer only if there is one.
+        let body = body
+            .replace("\"content\":null", "\"content\":null,\"reasoning_content\":\"hm\"")
+            .replace("tool_calls", "stop");
+        Said { status: 200, headers: String::new(), body }
+    })
+    .await;
+    let folder = TempDir::new().unwrap();
+    let lines = (0..4).map(|n| format!("{{\"id\":\"{n}\",\"text\":\"Text {n}.\"}}\n")).collect::<String>();
+    fs::write(folder.path().join("in.jsonl"), lines).unwrap();
+    let run = async |more: &[&str]| {
+        let common =
+            ["run", "in.jsonl", "--base-url", &wire.url, "--model", "m", "-o", "out.jsonl", "--max-in-flight", "1"];
+        becalm(folder.path(), &[&common[..], more].concat(), "").await
+    };
+    let first = run(&[]).await;
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    let said = "answers   1 cut off at max_tokens, 1 without text, 1 refused by the model; --again cut-off,empty,refused-by-model";
+    assert!(first.stderr.contains(said), "{}", first.stderr);
+    let sent = || wire.bodies.lock().unwrap().len();
+    run(&[]).await;
+    assert_eq!(sent(), 4, "nothing goes again by itself");
+    run(&["--again", "cut-off"]).await;
+    assert_eq!(sent(), 5);
+    let third = run(&["--again", "empty,refused-by-model"]).await;
+    assert_eq!(sent(), 7);
+    assert!(!third.stderr.contains("--again"), "{}", third.stderr);
+    run(&["--again", "cut-off,empty,refused-by-model,failed"]).await;
+    assert_eq!(sent(), 7, "all are whole now");
+    let longer = run(&["--max-tokens", "9"]).await;
+    assert!(longer.stderr.contains("4 answered documents have changed since"), "{}", longer.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_that_wants_credentials_is_told_as_that() {
+    let proxy = Wire::answering(407, "").await;
+    let address = proxy.url.strip_suffix("/v1").unwrap().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+    command.args(["probe", "--base-url", "https://model.invalid/v1", "--model", "m"]);
+    command.env_clear().env("HTTPS_PROXY", &address).env("https_proxy", &address);
+    let ended = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(said.contains("the proxy wants credentials"), "{ended:?}");
+}
+
 /// Whatever is said, in all modes, to an endpoint that repeats the key wherever it can: nothing that is printed or written
 /// has it.
 #[tokio::test(flavor = "multi_thread")]

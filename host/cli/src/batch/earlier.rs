@@ -12,6 +12,8 @@ pub(crate) struct Resend {
     pub(crate) force: bool,
     /// Not those that failed.
     pub(crate) only_missing: bool,
+    /// Those of whose answers something is missing, in the order of `Shortfall::ALL`.
+    pub(crate) short: [bool; 3],
 }
 
 /// What earlier runs brought home.
@@ -38,6 +40,7 @@ impl Resend {
         match before {
             Before::Never => false,
             Before::Answered => true,
+            Before::Short(shortfall) => !self.short[shortfall as usize],
             Before::Changed => !self.force,
             Before::Failed => self.only_missing,
         }

@@ -117,6 +117,10 @@ pub(crate) struct SummaryLine {
     pub(crate) failed_before: u64,
     pub(crate) not_sent: u64,
     pub(crate) refusals: u64,
+    /// Answers that end at `max_tokens`, that have no text, or that the model or a content filter withheld.
+    pub(crate) cut_off: u64,
+    pub(crate) empty: u64,
+    pub(crate) refused_by_model: u64,
     /// Refused at least once, and answered in the end.
     pub(crate) recovered: u64,
     pub(crate) wait_p50_ms: Option<u64>,

@@ -37,6 +37,7 @@ pub(crate) fn summary(summary: &Summary) -> EventLine {
     let figures = summary.figures;
     let jitter = figures.jitter();
     let spent = summary.spending.spent();
+    let [cut_off, empty, refused_by_model] = figures.shortfalls;
     now(What::Summary(Box::new(SummaryLine {
         answered: figures.answered,
         failed: figures.failed,
@@ -45,6 +46,9 @@ pub(crate) fn summary(summary: &Summary) -> EventLine {
         failed_before: summary.earlier.failed,
         not_sent: summary.left,
         refusals: figures.refusals(),
+        cut_off,
+        empty,
+        refused_by_model,
         recovered: figures.recovered,
         wait_p50_ms: figures.wait(50).map(milliseconds),
         wait_p95_ms: figures.wait(95).map(milliseconds),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use becalm::Rate;
 
 use crate::flags::endpoint::EndpointFlags;
-use crate::flags::values::{price, rate, span};
+use crate::flags::values::{Again, again, price, rate, span};
 
 /// A batch.
 #[derive(Debug, clap::Args)]
@@ -20,6 +20,9 @@ pub(crate) struct BatchFlags {
     /// Send what is missing or was put off, but not what failed before
     #[arg(long)]
     pub(crate) only_missing: bool,
+    /// Send these again, too: cut-off (at max_tokens), empty, refused-by-model, failed; several with commas
+    #[arg(long, value_name = "WHAT", value_parser = again, value_delimiter = ',')]
+    pub(crate) again: Vec<Again>,
     /// Send a document again that changed since it was answered, or that something else is asked of now
     #[arg(long)]
     pub(crate) force: bool,

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use becalm::documents::{Columns, Inputs};
-use becalm::outcomes::{Prices, Spending};
+use becalm::outcomes::{Prices, Shortfall, Spending};
 use becalm::{Rate, Settings, Unit};
 use same_file::is_same_file;
 
 use crate::batch::earlier::Resend;
 use crate::flags::batch::BatchFlags;
 use crate::flags::config_file;
+use crate::flags::values::Again;
 use crate::terminal::words::milliseconds;
 
 /// A batch, as it was asked for.
@@ -48,7 +49,11 @@ impl BatchFlags {
             inputs,
             settings: self.settings(base_url),
             output: self.output.clone(),
-            resend: Resend { force: self.force, only_missing: self.only_missing },
+            resend: Resend {
+                force: self.force,
+                only_missing: self.only_missing && !self.again.contains(&Again::Failed),
+                short: Shortfall::ALL.map(|shortfall| self.again.contains(&Again::Short(shortfall))),
+            },
             deadline: self.deadline,
             prices,
             budget: self.budget,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use becalm::outcomes::Shortfall;
 use becalm::server::Spread;
 use becalm::{Rate, Unit};
 use jiff::SignedDuration;
@@ -36,6 +37,23 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     };
     let amount = amount.parse().map_err(|_| wrong())?;
     Ok(Rate { unit, amount, window: milliseconds(span(window.trim()).map_err(|_| wrong())?) })
+}
+
+/// What of earlier runs is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// Answers of which this is missing.
+    Short(Shortfall),
+    Failed,
+}
+
+/// The name of a kind of answers, or `failed`.
+pub(crate) fn again(text: &str) -> Result<Again, String> {
+    match Shortfall::named(text) {
+        Some(shortfall) => Ok(Again::Short(shortfall)),
+        None if text == "failed" => Ok(Again::Failed),
+        None => Err("it is cut-off, empty, refused-by-model or failed".into()),
+    }
 }
 
 /// An amount of money.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::outcomes::{Figures, Spending};
+use becalm::outcomes::{Figures, Shortfall, Spending};
 use becalm::{Limit, LimitSource, Rate, Unit};
 
 use crate::batch::earlier::Earlier;
@@ -40,6 +40,7 @@ impl Summary<'_> {
                 false => time(self.elapsed, self.bound, rates),
             });
         }
+        lines.extend(self.shortfalls());
         lines.extend(self.refusals());
         lines.extend(tokens(self.spending));
         lines.extend(self.limits.iter().filter_map(learnt));
@@ -75,6 +76,23 @@ impl Summary<'_> {
             }
         }
         line
+    }
+
+    /// Answers that are paid for and none to build on.
+    fn shortfalls(&self) -> Option<String> {
+        let short = Shortfall::ALL.into_iter().zip(self.figures.shortfalls).filter(|(_, count)| *count > 0);
+        let (names, words): (Vec<_>, Vec<_>) = short
+            .map(|(shortfall, count)| {
+                let words = match shortfall {
+                    Shortfall::CutOff => format!("{count} cut off at max_tokens"),
+                    Shortfall::Empty => format!("{count} without text"),
+                    Shortfall::RefusedByModel => format!("{count} refused by the model"),
+                };
+                (shortfall.name(), words)
+            })
+            .unzip();
+        let again = names.join(",");
+        (!words.is_empty()).then(|| format!("answers   {}; --again {again} sends them again", words.join(", ")))
     }
 
     fn refusals(&self) -> Option<String> {

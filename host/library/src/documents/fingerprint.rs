@@ -12,12 +12,16 @@ use crate::contract::{Chat, Document, Input};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint(u128);
 
-/// What is asked about texts: another model or prompt makes another document of the same text.
+/// What is asked about texts: another model, prompt or length makes another document of the same text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChatFingerprint(u64);
+pub struct ChatFingerprint {
+    now: u64,
+    /// As versions reckoned it that left out how long and how varied an answer may be.
+    older: u64,
+}
 
 impl ChatFingerprint {
-    /// By these settings. How long the answer may be is no part of it.
+    /// By these settings, all of them.
     pub fn of(chat: &Chat) -> Self {
         let mut hasher = Xxh3::new();
         for part in [Some(&chat.model), chat.system_prompt.as_ref(), Some(&chat.prompt_template), chat.extra.as_ref()] {
@@ -25,15 +29,27 @@ impl ChatFingerprint {
             hasher.update(&part.map_or(u64::MAX, |part| part.len() as u64).to_le_bytes());
             hasher.update(part.map_or("", String::as_str).as_bytes());
         }
-        Self(hasher.digest())
+        let older = hasher.digest();
+        hasher.update(&chat.max_tokens.map_or(u64::MAX, u64::from).to_le_bytes());
+        hasher.update(&chat.temperature.map_or(u64::MAX, f64::to_bits).to_le_bytes());
+        Self { now: hasher.digest(), older }
     }
 }
 
 impl Fingerprint {
     /// Of what a document contains and is asked, whatever it is called.
     pub fn of(document: &Document, chat: ChatFingerprint) -> Self {
+        Self::with_seed(document, chat.now)
+    }
+
+    /// The same as older versions wrote it.
+    pub(crate) fn older(document: &Document, chat: ChatFingerprint) -> Self {
+        Self::with_seed(document, chat.older)
+    }
+
+    fn with_seed(document: &Document, seed: u64) -> Self {
         match &document.input {
-            Input::Text(content) => Self(xxh3_128_with_seed(content.as_bytes(), chat.0)),
+            Input::Text(content) => Self(xxh3_128_with_seed(content.as_bytes(), seed)),
             Input::Request(content) => Self(xxh3_128(content.as_bytes())),
         }
     }
@@ -99,9 +115,11 @@ mod tests {
             extra: None,
         };
         let usual = ChatFingerprint::of(&chat("m", Some("s"), "{text}"));
-        assert_eq!(usual, ChatFingerprint::of(&Chat { max_tokens: Some(1), ..chat("m", Some("s"), "{text}") }));
+        let longer = ChatFingerprint::of(&Chat { max_tokens: Some(1), ..chat("m", Some("s"), "{text}") });
+        assert!(usual.now != longer.now && usual.older == longer.older, "older results say nothing of it");
         for other in [chat("n", Some("s"), "{text}"), chat("m", None, "{text}"), chat("ms", Some(""), "{text}")] {
-            assert_ne!(usual, ChatFingerprint::of(&other));
+            let other = ChatFingerprint::of(&other);
+            assert!(usual.now != other.now && usual.older != other.older);
         }
         let (text, request) = (Document::text("a", "t"), Document::request("a", "t"));
         assert_ne!(Fingerprint::of(&text, usual), Fingerprint::of(&text, ChatFingerprint::default()));

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-use tempfile::NamedTempFile;
 use tracing::debug;
 
 use super::error::InputError;
@@ -24,8 +23,6 @@ pub struct Inputs {
     count: u64,
     has_texts: bool,
     warnings: Vec<String>,
-    /// Standard input and pipes, kept so that they can be read twice.
-    spooled: Vec<NamedTempFile>,
 }
 
 impl Inputs {
@@ -47,8 +44,7 @@ impl Inputs {
     ) -> Result<Self, InputError> {
         let has_columns = columns.is_some();
         let columns = columns.unwrap_or_default();
-        let mut inputs =
-            Self { sources: vec![], columns, count: 0, has_texts: false, warnings: vec![], spooled: vec![] };
+        let mut inputs = Self { sources: vec![], columns, count: 0, has_texts: false, warnings: vec![] };
         let mut stdin = Some(stdin);
         for path in named {
             let name = path.display().to_string();
@@ -114,9 +110,7 @@ impl Inputs {
     }
 
     fn spool(&mut self, name: &str, pipe: impl Read, has_columns: bool) -> io::Result<()> {
-        let (source, file) = Source::spooled(name, pipe, has_columns)?;
-        self.sources.push(source);
-        self.spooled.push(file);
+        self.sources.push(Source::spooled(name, pipe, has_columns)?);
         Ok(())
     }
 

@@ -83,6 +83,7 @@ fn row(line: &[u8]) -> Result<Row, (Option<String>, String)> {
         Line { custom_id: Some(id), body: Some(body), method, url, .. } => {
             let id = known(id, "custom_id")?;
             match is_completion(method.as_deref(), url.as_deref()) {
+                true if asks_for_stream(body.get()) => Err((Some(id), STREAM.into())),
                 true => Ok(Document::request(id, body.get()).into()),
                 false => Err((Some(id), "only POST …/chat/completions can be sent".into())),
             }
@@ -116,6 +117,18 @@ fn readable_id(line: &[u8]) -> Option<String> {
 fn is_completion(method: Option<&str>, url: Option<&str>) -> bool {
     method.is_none_or(|method| method == "POST") && url.is_none_or(|url| url.ends_with("/chat/completions"))
 }
+
+/// Whether the answer would come in pieces, which no line of results can be.
+fn asks_for_stream(body: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Asked {
+        stream: Option<bool>,
+    }
+    let may_ask = memchr::memmem::find(body.as_bytes(), b"\"stream\"").is_some();
+    may_ask && serde_json::from_str::<Asked>(body).is_ok_and(|asked| asked.stream == Some(true))
+}
+
+const STREAM: &str = "it asks for a stream; take \"stream\": true out of its body";
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ mod named;
 mod prefetch;
 mod row;
 mod source;
+mod spool;
 mod surrogates;
 mod table;
 mod text;

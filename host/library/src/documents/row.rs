@@ -40,11 +40,11 @@ impl Row {
         }
     }
 
-    /// What it contains and is asked; nothing if it cannot be used.
-    pub fn fingerprint(&self, asked: ChatFingerprint) -> Option<Fingerprint> {
+    /// What it contains and is asked, and the same as older versions reckoned it; nothing if it cannot be used.
+    pub(crate) fn fingerprints(&self, chat: ChatFingerprint) -> [Option<Fingerprint>; 2] {
         match self {
-            Self::Document(document) => Some(Fingerprint::of(document, asked)),
-            Self::Unusable(_) => None,
+            Self::Document(document) => [Fingerprint::of(document, chat), Fingerprint::older(document, chat)].map(Some),
+            Self::Unusable(_) => [None, None],
         }
     }
 

@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use super::error::InputError;
 use super::lines;
 use super::row::Placed;
+use super::spool::Spool;
 use super::table::{self, Columns};
 use super::text::{self, BYTE_ORDER_MARK};
 
@@ -17,8 +16,15 @@ use super::text::{self, BYTE_ORDER_MARK};
 pub(super) struct Source {
     /// What the user calls it.
     name: String,
-    path: PathBuf,
+    place: Place,
     form: Form,
+}
+
+/// Where it can be read.
+#[derive(Clone, Debug)]
+enum Place {
+    File(PathBuf),
+    Spool(Spool),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,17 +48,16 @@ impl Source {
         };
         // `./contracts/a.txt` is the same document as `contracts/a.txt`.
         let parts = path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
-        Self { name: parts.display().to_string(), path: path.into(), form }
+        Self { name: parts.display().to_string(), place: Place::File(path.into()), form }
     }
 
     /// Standard input is a table if columns are named for it, holds documents per line if it begins like JSON, and is
     /// one document else.
     ///
-    /// It is kept in a file, so that it can be read twice.
-    pub(super) fn spooled(name: &str, mut pipe: impl Read, has_columns: bool) -> io::Result<(Self, NamedTempFile)> {
-        let mut file = NamedTempFile::new()?;
-        io::copy(&mut pipe, &mut file)?;
-        let mut reader = BufReader::new(File::open(file.path())?);
+    /// It is kept, so that it can be read twice.
+    pub(super) fn spooled(name: &str, pipe: impl Read, has_columns: bool) -> io::Result<Self> {
+        let spool = Spool::of(pipe)?;
+        let mut reader = BufReader::new(spool.reader());
         let begin = reader.fill_buf()?;
         let begin = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(begin).trim_ascii_start();
         let form = match begin.starts_with(b"{") {
@@ -60,7 +65,7 @@ impl Source {
             false if has_columns => Form::Table(b','),
             false => Form::Text,
         };
-        Ok((Self { name: name.into(), path: file.path().into(), form }, file))
+        Ok(Self { name: name.into(), place: Place::Spool(spool), form })
     }
 
     /// What the user calls it.
@@ -71,10 +76,14 @@ impl Source {
     /// The documents, each with its place.
     pub(super) fn rows<'a>(&'a self, columns: &Columns) -> Box<dyn Iterator<Item = Result<Placed, InputError>> + 'a> {
         let unreadable = |source| InputError::Unreadable { name: self.name.clone(), source };
-        let file = match File::open(&self.path) {
-            Ok(file) => BufReader::new(file),
-            Err(error) => return Box::new([Err(unreadable(error))].into_iter()),
+        let file: Box<dyn Read + 'a> = match &self.place {
+            Place::Spool(spool) => Box::new(spool.reader()),
+            Place::File(path) => match File::open(path) {
+                Ok(file) => Box::new(file),
+                Err(error) => return Box::new([Err(unreadable(error))].into_iter()),
+            },
         };
+        let file = BufReader::new(file);
         match self.form {
             Form::Text => Box::new([text::read(&self.name, file).map_err(unreadable)].into_iter()),
             Form::Lines => Box::new(lines::read(&self.name, file).map(move |placed| placed.map_err(unreadable))),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::shortfall::Shortfall;
 use crate::contract::{Event, Failure, Happening, Refusal, Verdict};
 
 /// The figures of a run, added up event by event.
@@ -17,6 +18,8 @@ pub struct Figures {
     pub until_epoch_ms: Option<u64>,
     /// Documents that were refused at least once and answered in the end.
     pub recovered: u64,
+    /// Answers of which something is missing, in the order of [`Shortfall::ALL`].
+    pub shortfalls: [u64; 3],
     /// Tries that ended in a fault.
     pub faults: u64,
     /// The failure that ended the batch early.
@@ -34,8 +37,11 @@ impl Figures {
             Happening::Outcome(outcome) => {
                 self.faults += u64::from(outcome.attempts.saturating_sub(outcome.refusals).saturating_sub(1));
                 match &outcome.verdict {
-                    Verdict::Answered(_) => {
+                    Verdict::Answered(answer) => {
                         self.answered += 1;
+                        if let Some(shortfall) = Shortfall::of(answer) {
+                            self.shortfalls[shortfall as usize] += 1;
+                        }
                         self.recovered += u64::from(outcome.refusals > 0);
                     }
                     Verdict::Failed(failure) => self.add_failure(failure),

@@ -10,6 +10,7 @@ mod lock;
 mod recovery;
 mod result_history;
 mod result_line;
+mod shortfall;
 mod spending;
 mod token_meter;
 
@@ -20,5 +21,6 @@ pub use self::journal_error::JournalError;
 pub use self::recovery::history;
 pub use self::result_history::{Before, ResultHistory};
 pub use self::result_line::{Becalm, Ending, Fault, Response, ResultLine, line};
+pub use self::shortfall::Shortfall;
 pub use self::spending::{Prices, Spending};
 pub use self::token_meter::Tokens;

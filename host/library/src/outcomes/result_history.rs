@@ -3,6 +3,7 @@
 use serde::de::{Error, IgnoredAny};
 
 use super::result_line::{Ending, ResultLine};
+use super::shortfall::Shortfall;
 use crate::documents::{ChatFingerprint, Fingerprint, IdPrint, Row};
 
 /// The documents of earlier runs, by what their ids are known by: 24 bytes each, however long ids are.
@@ -16,23 +17,42 @@ pub enum Before {
     Never,
     /// It was answered.
     Answered,
+    /// It was answered, and this is missing of the answer.
+    Short(Shortfall),
     /// A document of that id was answered, but it had another content.
     Changed,
     /// It failed.
     Failed,
 }
 
-/// What is known of a document, in eight bytes.
+/// What is known of a document, in eight bytes: of which content the answer is, and in the last two bits what is missing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Known([u8; 8]);
 
 impl Known {
     const FAILED: Self = Self([0; 8]);
+    const SHORT: u64 = 0b11;
     /// Older results do not say what the document was.
-    const ANSWERED: Self = Self([255; 8]);
+    const ANY_CONTENT: u64 = !Self::SHORT;
 
-    fn answered(document: Option<Fingerprint>) -> Self {
-        document.map_or(Self::ANSWERED, |document| Self(document.short().clamp(1, u64::MAX - 1).to_be_bytes()))
+    fn answered(document: Option<Fingerprint>, shortfall: Option<Shortfall>) -> Self {
+        let short = shortfall.map_or(0, |shortfall| 1 + shortfall as u64);
+        Self((document.map_or(Self::ANY_CONTENT, Self::content) | short).to_be_bytes())
+    }
+
+    fn content(document: Fingerprint) -> u64 {
+        (document.short() & !Self::SHORT).clamp(Self::SHORT + 1, Self::ANY_CONTENT - Self::SHORT - 1)
+    }
+
+    /// Whether it is of a document with that content.
+    fn is_of(self, document: Option<Fingerprint>) -> bool {
+        let known = u64::from_be_bytes(self.0) & !Self::SHORT;
+        known == Self::ANY_CONTENT || document.is_some_and(|document| known == Self::content(document))
+    }
+
+    fn shortfall(self) -> Option<Shortfall> {
+        let short = u64::from_be_bytes(self.0) & Self::SHORT;
+        Shortfall::ALL.into_iter().find(|shortfall| 1 + *shortfall as u64 == short)
     }
 }
 
@@ -46,7 +66,9 @@ impl ResultHistory {
         let id = IdPrint::of(&line.custom_id);
         match line.ending() {
             Some(Ending::Answered) => {
-                self.0.push((id, Known::answered(line.becalm.and_then(|becalm| becalm.document))));
+                let becalm = line.becalm.as_ref();
+                let shortfall = becalm.and_then(|becalm| Shortfall::named(becalm.shortfall.as_deref()?));
+                self.0.push((id, Known::answered(becalm.and_then(|becalm| becalm.document), shortfall)));
             }
             Some(Ending::Failed) => self.0.push((id, Known::FAILED)),
             Some(Ending::Postponed) | None => {}
@@ -78,17 +100,19 @@ impl ResultHistory {
     }
 
     /// How this document fared, if that was asked.
-    pub fn before(&self, row: &Row, asked: ChatFingerprint) -> Before {
+    pub fn before(&self, row: &Row, chat: ChatFingerprint) -> Before {
         let find = |id: &str| self.0.binary_search_by_key(&IdPrint::of(id), |(id, _)| *id);
         // Earlier versions kept the `./` that a file was named with.
         let Ok(index) = find(row.id()).or_else(|_| find(&format!("./{}", row.id()))) else {
             return Before::Never;
         };
-        match (self.0[index].1, row.fingerprint(asked)) {
-            (Known::FAILED, _) => Before::Failed,
-            (Known::ANSWERED, _) => Before::Answered,
-            (known, content) if content.is_some() && known == Known::answered(content) => Before::Answered,
-            _ => Before::Changed,
+        let known = self.0[index].1;
+        let is_same = || row.fingerprints(chat).into_iter().any(|content| known.is_of(content));
+        match known.shortfall() {
+            _ if known == Known::FAILED => Before::Failed,
+            _ if !is_same() => Before::Changed,
+            Some(shortfall) => Before::Short(shortfall),
+            None => Before::Answered,
         }
     }
 }

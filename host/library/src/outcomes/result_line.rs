@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
+use super::shortfall::Shortfall;
 use crate::contract::{Answer, Failure, FailureKind, Outcome, PostponeReason, Postponement, Verdict};
 use crate::documents::Fingerprint;
 
@@ -37,7 +38,7 @@ pub struct ResultLine<'a, Body> {
 pub struct Response<Body> {
     /// HTTP status.
     pub status_code: u16,
-    /// By which the endpoint finds the request again.
+    /// By which the endpoint finds the request again; empty where it named none. (Older lines have `null` then.)
     #[serde(default)]
     pub request_id: Option<String>,
     /// As it came, on one line.
@@ -74,6 +75,9 @@ pub struct Becalm<'a> {
     /// From its first request to its outcome, less what was on the wire.
     #[serde(default)]
     pub waited_ms: u64,
+    /// What is missing of an answer: `cut-off`, `empty` or `refused-by-model`.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub shortfall: Option<Cow<'a, str>>,
     /// What is to be known of an answer.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Cow<'a, str>>,
@@ -113,8 +117,8 @@ impl<Body> ResultLine<'_, Body> {
 /// The line, without its end; `document` is what was sent.
 pub fn line(outcome: &Outcome, document: Option<Fingerprint>) -> String {
     let (name, response, error) = parts(&outcome.verdict);
-    let (note, until_epoch_ms) = match &outcome.verdict {
-        Verdict::Answered(answer) => (answer.note.as_deref(), None),
+    let (answer, until_epoch_ms) = match &outcome.verdict {
+        Verdict::Answered(answer) => (Some(answer), None),
         Verdict::Postponed(postponement) => (None, postponement.until),
         Verdict::Failed(_) => (None, None),
     };
@@ -129,7 +133,8 @@ pub fn line(outcome: &Outcome, document: Option<Fingerprint>) -> String {
             attempts: outcome.attempts,
             refusals: outcome.refusals,
             waited_ms: outcome.waited,
-            note: note.map(Cow::from),
+            shortfall: answer.and_then(Shortfall::of).map(|shortfall| shortfall.name().into()),
+            note: answer.and_then(|answer| answer.note.as_deref()).map(Cow::from),
             until_epoch_ms,
         }),
     };
@@ -157,7 +162,7 @@ fn parts(verdict: &Verdict) -> (&'static str, Option<Written>, Option<Fault<'_>>
 }
 
 fn response(status_code: u16, request_id: Option<String>, body: &str) -> Written {
-    Response { status_code, request_id, body: on_one_line(body) }
+    Response { status_code, request_id: Some(request_id.unwrap_or_default()), body: on_one_line(body) }
 }
 
 /// JSON as it came, if it is on one line; else without its line ends. Anything else as a string.
@@ -206,7 +211,7 @@ mod tests {
 
     fn answered(body: &str) -> Outcome {
         let answer = Answer {
-            text: None,
+            text: Some("t".into()),
             finish_reason: None,
             note: None,
             usage: None,
