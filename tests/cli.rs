@@ -274,6 +274,62 @@ async fn answers_that_fall_short_are_counted_and_asked_for_again_only_if_that_is
     assert!(longer.stderr.contains("4 answered documents have changed since"), "{}", longer.stderr);
 }
 
+/// Whatever endpoint and model want: members, headers, another key in another header, a query.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_and_how_can_be_set() {
+    let wire = Wire::completing("ok").await;
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("a.txt", "Text.");
+    write("ask.txt", "Say more: {text}");
+    write("more.json", r#"{"seed": 1, "response_format": {"type": "json_object"}}"#);
+    let base_url = format!("{}/deployments/d/?api-version=2026-01-01", wire.url);
+    let arguments = "run a.txt --model m --temperature 0.5 --max-completion-tokens 9 --set seed=7 --set reasoning.effort=low \
+                     --body more.json --no-system --prompt-file ask.txt --key-env OTHER_KEY --key-header api-key -o out.jsonl";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+    command.current_dir(folder.path()).args(arguments.split_ascii_whitespace()).args(["--base-url", &base_url]);
+    command
+        .args(["--header", "x-title: my batch"])
+        .env("OTHER_KEY", "k3y-of-another-name")
+        .env_remove("OPENAI_API_KEY");
+    let ended = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success() && said.contains("with the key of OTHER_KEY"), "{said}");
+    let body = serde_json::from_slice::<Value>(&wire.bodies.lock().unwrap()[0]).unwrap();
+    let expected = serde_json::json!({
+        "model": "m",
+        "messages": [{"role": "user", "content": "Say more: Text."}],
+        "temperature": 0.5,
+        "seed": 7,
+        "response_format": {"type": "json_object"},
+        "max_completion_tokens": 9,
+        "reasoning": {"effort": "low"},
+    });
+    assert_eq!(body, expected);
+    let head = wire.head.lock().unwrap().to_ascii_lowercase();
+    assert!(head.starts_with("post /v1/deployments/d/chat/completions?api-version=2026-01-01 "), "{head}");
+    assert!(
+        head.contains("\r\napi-key: k3y-of-another-name\r\n") && head.contains("\r\nx-title: my batch\r\n"),
+        "{head}"
+    );
+    assert!(!head.contains("authorization"), "{head}");
+
+    for (more, message) in [
+        (["--key-env", "NO_SUCH_KEY"], "there is no key in NO_SUCH_KEY"),
+        (["--set", "stream=true"], "cannot come as streams"),
+        (["--set", "seed"], "a member is needed, such as seed=7"),
+        (["--max-tokens", "few"], "a number is needed, or none"),
+        (["--key-header", "no header"], "cannot be sent in a header"),
+        (["--base-url", "https://me:secret-word@host/v1"], "has a name and password in it"),
+    ] {
+        let common = ["run", "a.txt", "--model", "m", "--base-url", &wire.url];
+        let common = if more[0] == "--base-url" { &common[..4] } else { &common[..] };
+        let ended = becalm(folder.path(), &[common, &more[..]].concat(), "").await;
+        assert_eq!(ended.code, 2, "{more:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message) && !ended.stderr.contains("secret-word"), "{more:?}: {}", ended.stderr);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proxy_that_wants_credentials_is_told_as_that() {
     let proxy = Wire::answering(407, "").await;

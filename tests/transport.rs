@@ -219,6 +219,33 @@ async fn a_stream_that_is_refused_is_told_from_one_that_broke() {
     }
 }
 
+/// What a connection does not carry would wait in the client, where nobody sees it.
+#[tokio::test(flavor = "multi_thread")]
+async fn http2_has_as_many_connections_as_its_requests_need() {
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    let address = served(move |_, stream| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let service = service_fn(|_: Request<hyper::body::Incoming>| async {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"ok"))))
+            });
+            let mut builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+            let _ = builder.max_concurrent_streams(100).serve_connection(TokioIo::new(stream), service).await;
+        }
+    })
+    .await;
+    let pool = pool(&Route { http2_only: true, ..Route::default() });
+    let url = format!("http://{address}/");
+    exchange(&pool, url.clone()).await.unwrap();
+    let started = Instant::now();
+    let all = (0..250).map(|_| exchange(&pool, url.clone()));
+    assert!(futures_util::future::join_all(all).await.into_iter().all(|answer| answer.is_ok()));
+    assert_eq!(connections.load(Ordering::Relaxed), 3);
+    assert!(started.elapsed() < Duration::from_millis(900), "some waited: {:?}", started.elapsed());
+}
+
 /// Those who look at their logs know who it was.
 #[tokio::test(flavor = "multi_thread")]
 async fn it_says_its_name_and_asks_for_nothing_packed() {

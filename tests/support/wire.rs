@@ -21,6 +21,8 @@ pub(crate) struct Said {
 pub(crate) struct Wire {
     pub(crate) url: String,
     pub(crate) bodies: Arc<Mutex<Vec<Vec<u8>>>>,
+    /// The head of the latest request.
+    pub(crate) head: Arc<Mutex<String>>,
 }
 
 impl Wire {
@@ -29,13 +31,14 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let bodies = Arc::<Mutex<Vec<_>>>::default();
-        let (kept, say) = (Arc::clone(&bodies), Arc::new(say));
+        let head = Arc::<Mutex<String>>::default();
+        let (kept, latest, say) = (Arc::clone(&bodies), Arc::clone(&head), Arc::new(say));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&kept), Arc::clone(&say)));
+                tokio::spawn(serve(stream, Arc::clone(&kept), Arc::clone(&latest), Arc::clone(&say)));
             }
         });
-        Self { url, bodies }
+        Self { url, bodies, head }
     }
 
     /// One that says always the same.
@@ -60,20 +63,23 @@ pub(crate) fn completion(text: &str) -> String {
 async fn serve(
     stream: TcpStream,
     kept: Arc<Mutex<Vec<Vec<u8>>>>,
+    latest: Arc<Mutex<String>>,
     say: Arc<impl Fn(usize) -> Said>,
 ) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     loop {
-        let (mut line, mut length) = (String::new(), 0);
+        let (mut line, mut head, mut length) = (String::new(), String::new(), 0);
         while line != "\r\n" {
             line.clear();
             if stream.read_line(&mut line).await? == 0 {
                 return Ok(());
             }
+            head += &line;
             if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
                 length = value.trim().parse().unwrap();
             }
         }
+        *latest.lock().unwrap() = head;
         let mut body = vec![0; length];
         stream.read_exact(&mut body).await?;
         let number = {

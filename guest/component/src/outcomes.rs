@@ -117,6 +117,7 @@ pub(crate) fn fault(id: String, trouble: policy::Trouble) -> Fault {
     Fault {
         id,
         status: trouble.failure.status,
+        reached: trouble.reached,
         message: trouble.failure.message,
         wait: Delay::as_ms(trouble.wait),
         jitter: Delay::as_ms(trouble.jitter),

@@ -124,18 +124,20 @@ pub(crate) fn target(endpoint: Endpoint) -> Result<Target, SettingsError> {
     if authority.is_empty() || authority.contains('@') {
         return Err(fault("needs a host, and no user name"));
     }
-    if rest.contains(['?', '#']) || rest.contains(|c: char| c.is_ascii_control() || c == ' ' || !c.is_ascii()) {
-        return Err(fault("may only have host, port and path, in ASCII"));
+    if rest.contains('#') || rest.contains(|c: char| c.is_ascii_control() || c == ' ' || !c.is_ascii()) {
+        return Err(fault("may only have host, port, path and query, in ASCII"));
     }
     let (authority, path) = (authority.into(), path.into());
     endpoint.headers.iter().enumerate().try_for_each(header)?;
     Ok(Target { is_tls, authority, path, headers: endpoint.headers })
 }
 
-/// Where requests go, with or without the scheme: the base URL may end with slashes, or be the whole address already.
+/// Where requests go, with or without the scheme: the base URL may end with slashes, or be the whole address already. Its query
+/// stays at the end (Azure's `?api-version=…`).
 fn url(base_url: &str) -> String {
-    let base_url = base_url.trim_end_matches('/');
-    format!("{}{METHOD}", base_url.strip_suffix(METHOD).unwrap_or(base_url))
+    let (path, query) = base_url.split_at(base_url.find('?').unwrap_or(base_url.len()));
+    let path = path.trim_end_matches('/');
+    format!("{}{METHOD}{query}", path.strip_suffix(METHOD).unwrap_or(path))
 }
 
 fn header((index, header): (usize, &Header)) -> Result<(), SettingsError> {

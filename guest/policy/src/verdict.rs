@@ -40,6 +40,8 @@ pub struct Fault {
     pub failure: Failure,
     /// Whom it concerns.
     pub reach: Reach,
+    /// Whether the request may have reached the endpoint.
+    pub reached: bool,
     /// Whether the endpoint has too much to do.
     pub is_overload: bool,
     /// Whether it may only be starting up.
@@ -164,7 +166,7 @@ fn no_answer(reply: &Reply, problem: &str, hint: Option<Hint>, about: &About) ->
         false => format!("HTTP {}, but {problem}: {}", reply.status, error.message),
     };
     let failure = Failure { message, ..failure };
-    Verdict::Retry(Fault { failure, reach: Reach::Document, is_overload: false, is_cold_start: false })
+    Verdict::Retry(Fault { failure, reach: Reach::Document, reached: true, is_overload: false, is_cold_start: false })
 }
 
 /// Judges a try that ended without an answer.
@@ -183,6 +185,7 @@ pub fn judge_transport(error: TransportError) -> Verdict {
         (true, concerns_endpoint) => Verdict::Retry(Fault {
             failure,
             reach: if concerns_endpoint { Reach::UntilProven } else { Reach::Document },
+            reached: error.comes_after_sending(),
             is_overload: error.is_timeout(),
             is_cold_start: false,
         }),
@@ -195,7 +198,7 @@ fn fault(reply: &Reply, error: &ErrorBody, reach: Reach, about: &About) -> Verdi
     let is_overload = matches!(reply.status, 503 | 529) || error.names(&OVERLOADED);
     let failure = failure(reply, error, FailureKind::ServerFault, about);
     let is_cold_start = reply.status == 503;
-    Verdict::Retry(Fault { failure, reach, is_overload, is_cold_start })
+    Verdict::Retry(Fault { failure, reach, reached: true, is_overload, is_cold_start })
 }
 
 /// Codes that say so whatever the status.

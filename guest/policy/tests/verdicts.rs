@@ -53,7 +53,7 @@ fn in_words(verdict: &Verdict) -> String {
         Verdict::Refused => "refused".into(),
         Verdict::ConcurrencyLimited => "refused, too many at one time".into(),
         Verdict::TurnedAway(_) => "not processed: again, fewer at a time".into(),
-        Verdict::Retry(Fault { failure, reach, is_overload, is_cold_start }) => {
+        Verdict::Retry(Fault { failure, reach, is_overload, is_cold_start, .. }) => {
             let overload = match (is_overload, is_cold_start) {
                 (_, true) => ", overload or start-up",
                 (true, false) => ", overload",

@@ -117,6 +117,8 @@ pub struct Refusal {
 /// A try that ended in a fault and is not its document's end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trouble {
+    /// Whether the request may have reached the endpoint.
+    pub reached: bool,
     /// Whose request.
     pub document: DocumentKey,
     /// What happened.

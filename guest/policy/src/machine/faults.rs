@@ -16,7 +16,7 @@ impl Machine {
     /// A fault uses up an attempt; the last one is the document's end. Where the endpoint is to blame and had answered
     /// before, all wait, and that uses up patience instead. An endpoint that starts up has its own allowance.
     pub(super) fn fault(&mut self, document: DocumentKey, flight: Flight, fault: Fault, hint: Option<Hint>, now: Tick) {
-        let Fault { failure, reach, is_overload, is_cold_start } = fault;
+        let Fault { failure, reach, reached, is_overload, is_cold_start } = fault;
         if failure.status.is_some_and(|status| (200..300).contains(&status)) {
             // It got through, whatever came back.
             self.learner.admitted(flight.sent, now);
@@ -62,7 +62,7 @@ impl Machine {
             self.back_off(document, hint, now)
         };
         let Wait { jitter, source, .. } = wait;
-        let trouble = Trouble { document, failure, wait: wait.total(), jitter, source };
+        let trouble = Trouble { document, failure, reached, wait: wait.total(), jitter, source };
         self.decided.push_back(Action::Tell(News::Faulted(trouble)));
         if is_outage {
             self.give_up_if_fruitless(now);
@@ -77,7 +77,8 @@ impl Machine {
         self.allowance.halve(flight.sent.ticket, self.limiter.next_ticket());
         self.documents[document.0].uncounted += 1;
         let wait = self.back_off(document, None, now);
-        let trouble = Trouble { document, failure, wait: wait.total(), jitter: wait.jitter, source: wait.source };
+        let Wait { jitter, source, .. } = wait;
+        let trouble = Trouble { document, failure, reached: false, wait: wait.total(), jitter, source };
         self.decided.push_back(Action::Tell(News::Faulted(trouble)));
         self.give_up_if_fruitless(now);
     }

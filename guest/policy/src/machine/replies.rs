@@ -101,7 +101,7 @@ impl Machine {
             self.gate.inconclusive(flight.episode);
             return self.fail(document, failure);
         }
-        let fault = Fault { failure, reach: Reach::Document, is_overload: false, is_cold_start: false };
+        let fault = Fault { failure, reach: Reach::Document, reached: true, is_overload: false, is_cold_start: false };
         self.fault(document, flight, fault, hint, now);
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use becalm::{Access, Document, Happening, Pool, Settings};
+use becalm::{Document, Happening, Pool, Settings};
 
 use self::findings::Findings;
 use self::one_shot::OneShot;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn probe(args: &Args) -> Result<Exit> {
     let settings = settings(args);
-    let access = Access::new(&settings.endpoint.base_url, std::env::var("OPENAI_API_KEY").ok())?;
+    let (access, _) = args.endpoint.access(&settings.endpoint.base_url)?;
     let one_shot = OneShot::new(Pool::new(&settings.timeouts, &args.endpoint.route()?)?, access.clone());
     let mut session = sandbox()?.open(settings, access, Arc::new(one_shot.clone())).await?;
     session.submit(vec![Document::text("probe", "Say OK.")]).await?;
@@ -72,13 +72,14 @@ pub(crate) async fn probe(args: &Args) -> Result<Exit> {
 fn settings(args: &Args) -> Settings {
     let settings = Settings::new(&args.base_url, &args.model);
     let mut settings = settings.with_system_prompt(None).with_prompt("{text}").with_max_tokens(Some(16));
+    args.endpoint.add_headers(&mut settings);
     settings.retry.max_attempts = 2;
     (settings.retry.base, settings.retry.cap, settings.retry.jitter, settings.retry.patience) = (1, 1, 0, 1);
     settings
 }
 
 const MORE: &str = "\
-The key is taken from OPENAI_API_KEY. The request is short and asks for 16 tokens; nothing is sent twice. \
+The key is taken from OPENAI_API_KEY, or from where --key-env says. The request is short and asks for 16 tokens; nothing is sent twice. \
 Exit codes: 0 when any answer came, whatever it says; 4 when none did.
 
 Examples:

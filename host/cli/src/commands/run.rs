@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use becalm::{Access, Metered, Pool};
+use becalm::{Metered, Pool};
 
 use crate::batch::best_time::best_time;
 use crate::batch::feeder::{MOMENT, feed};
@@ -60,9 +60,8 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
     let mut batch = args.batch.check(base_url, args.watching.events.as_deref())?;
     batch.settings.trace = args.watching.wants_requests();
     let lowered = file_limit::cap(&mut batch.settings);
-    let key = std::env::var("OPENAI_API_KEY").ok();
-    let begins = beginning(base_url, key.as_deref());
-    let access = Access::new(base_url, key)?;
+    let (access, key_of) = args.batch.endpoint.access(base_url)?;
+    let begins = beginning(base_url, key_of);
     let sender = Metered::new(Pool::new(&batch.settings.timeouts, &args.batch.endpoint.route()?)?);
     let mut session = sandbox()?.open(batch.settings.clone(), access, Arc::clone(&sender) as _).await?;
     // The last thing that can go wrong before anything is sent: until here no file was touched.
@@ -81,23 +80,23 @@ pub(crate) async fn run(args: &Args) -> Result<Exit> {
 }
 
 /// Where requests and key go: whoever reads it knows whether that is meant.
-fn beginning(base_url: &str, key: Option<&str>) -> String {
+fn beginning(base_url: &str, key_of: Option<&str>) -> String {
     let host = base_url.parse::<http::Uri>().ok().and_then(|url| {
         let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
         Some(format!("{}{port}", url.host()?))
     });
-    let key = if key.is_some_and(|key| !key.is_empty()) { "with the key of OPENAI_API_KEY" } else { "without a key" };
+    let key = key_of.map_or_else(|| "without a key".into(), |variable| format!("with the key of {variable}"));
     format!("requests go to {}, {key}", host.unwrap_or_default())
 }
 
 const MORE: &str = "\
-The key is taken from OPENAI_API_KEY. A run that was broken off goes on when it is started again with the same \
+The key is taken from OPENAI_API_KEY, or from where --key-env says. A run that was broken off goes on when it is started again with the same \
 output file: what was answered is not sent again, what failed or is missing is.
 
 Any flag can have its default in becalm.toml (max-in-flight = 3), in the folder where becalm is started, in \
 ~/.config/becalm or where BECALM_CONFIG says, or in the environment (BECALM_MAX_IN_FLIGHT=3). Flags win over the \
-environment, that over the folder, and that over your own file. The folder's may not name base-url, ca-file, output \
-or events.
+environment, that over the folder, and that over your own file. The folder's may not say where the key goes, which \
+key it is, whom to trust, or which files are read and written.
 
 Exit codes: 0 all answered, 1 some failed, 2 usage or input, 3 unfinished (run it again), 4 every request would fail.
 

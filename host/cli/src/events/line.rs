@@ -82,6 +82,9 @@ pub(crate) enum What {
     Faulted {
         id: String,
         status: Option<u16>,
+        /// Whether it may have been charged.
+        #[serde(default)]
+        reached: bool,
         #[serde(default)]
         message: String,
         #[serde(default)]

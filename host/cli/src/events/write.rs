@@ -109,6 +109,7 @@ fn what(what: &Happening) -> What {
         Happening::Faulted(fault) => What::Faulted {
             id: fault.id.clone(),
             status: fault.status,
+            reached: fault.reached,
             message: fault.message.clone(),
             wait_ms: fault.wait,
             jitter_ms: fault.jitter,

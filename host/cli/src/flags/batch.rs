@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use becalm::Rate;
+use serde_json::Value;
 
 use crate::flags::endpoint::EndpointFlags;
-use crate::flags::values::{Again, again, price, rate, span};
+use crate::flags::values::{Again, MostTokens, again, member, most_tokens, price, rate, span};
 
 /// A batch.
 #[derive(Debug, clap::Args)]
@@ -41,14 +42,36 @@ pub(crate) struct BatchFlags {
     #[command(flatten)]
     pub(crate) endpoint: EndpointFlags,
     /// System message [default: You are a document analyst.]
-    #[arg(long, value_name = "TEXT", help_heading = "Prompt")]
+    #[arg(long, value_name = "TEXT", help_heading = "Prompt", conflicts_with_all = ["system_file", "no_system"])]
     pub(crate) system: Option<String>,
+    /// The same from a file
+    #[arg(long, value_name = "FILE", help_heading = "Prompt", conflicts_with = "no_system")]
+    pub(crate) system_file: Option<PathBuf>,
+    /// No system message
+    #[arg(long, help_heading = "Prompt")]
+    pub(crate) no_system: bool,
     /// User message; {text} stands for the document [default: Analyze this document: {text}]
-    #[arg(long, value_name = "TEMPLATE", help_heading = "Prompt")]
+    #[arg(long, value_name = "TEMPLATE", help_heading = "Prompt", conflicts_with = "prompt_file")]
     pub(crate) prompt: Option<String>,
-    /// Most tokens of an answer [default: 512]
-    #[arg(long, value_name = "N", help_heading = "Prompt")]
-    pub(crate) max_tokens: Option<u32>,
+    /// The same from a file
+    #[arg(long, value_name = "FILE", help_heading = "Prompt")]
+    pub(crate) prompt_file: Option<PathBuf>,
+    /// Most tokens of an answer, or none: as the endpoint decides [default: 512]
+    #[arg(long, value_name = "N", value_parser = most_tokens, help_heading = "Prompt")]
+    pub(crate) max_tokens: Option<MostTokens>,
+    /// The same under the name that reasoning models want
+    #[arg(long, value_name = "N", help_heading = "Prompt", conflicts_with = "max_tokens",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_completion_tokens: Option<u32>,
+    /// How varied answers are, 0 to 2 [default: as the endpoint decides]
+    #[arg(long, value_name = "T", help_heading = "Prompt")]
+    pub(crate) temperature: Option<f64>,
+    /// A member of every request, such as seed=7 or 'response_format={"type":"json_object"}'; points lead into objects
+    #[arg(long, value_name = "NAME=VALUE", value_parser = member, help_heading = "Prompt")]
+    pub(crate) set: Vec<(String, Value)>,
+    /// Members of every request, a JSON object in a file; --set wins
+    #[arg(long, value_name = "FILE", help_heading = "Prompt")]
+    pub(crate) body: Option<PathBuf>,
     /// What a million tokens of prompts cost, in your currency
     #[arg(long, value_name = "PRICE", value_parser = price, help_heading = "Spending")]
     pub(crate) price_in: Option<f64>,

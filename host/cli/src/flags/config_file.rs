@@ -150,7 +150,19 @@ fn comes_from<'a>(error: &clap::Error, file: &'a Table) -> Option<&'a String> {
 }
 
 pub(crate) const FILE: &str = "becalm.toml";
-/// Where the key goes, whom it trusts, and what is written.
-const OWN_ONLY: [&str; 5] = ["base-url", "ca-file", "output", "events", "proxy"];
+/// Where the key goes, which one it is, whom it trusts, and which files are read and written.
+const OWN_ONLY: [&str; 11] = [
+    "base-url",
+    "key-env",
+    "key-header",
+    "header",
+    "ca-file",
+    "output",
+    "events",
+    "proxy",
+    "system-file",
+    "prompt-file",
+    "body",
+];
 /// The commands that have so many flags that one does not want to repeat them.
 const CONFIGURED: [&str; 3] = ["run", "plan", "probe"];

@@ -6,6 +6,7 @@ use becalm::outcomes::Shortfall;
 use becalm::server::Spread;
 use becalm::{Rate, Unit};
 use jiff::SignedDuration;
+use serde_json::Value;
 
 use crate::terminal::words::milliseconds;
 
@@ -56,6 +57,37 @@ pub(crate) fn again(text: &str) -> Result<Again, String> {
     }
 }
 
+/// A header, `name: value`.
+pub(crate) fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("a header is needed, such as 'x-title: my batch'")?;
+    Ok((name.trim().into(), value.trim().into()))
+}
+
+/// So many tokens, or none: then the endpoint decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MostTokens {
+    Some(u32),
+    None,
+}
+
+/// A number, or `none`.
+pub(crate) fn most_tokens(text: &str) -> Result<MostTokens, String> {
+    match text {
+        "none" => Ok(MostTokens::None),
+        number => number.parse().map(MostTokens::Some).map_err(|_| "a number is needed, or none".into()),
+    }
+}
+
+/// A member of the request, `seed=7` or `response_format={"type":"json_object"}`: JSON, or else a text. Points lead into
+/// objects.
+pub(crate) fn member(text: &str) -> Result<(String, Value), String> {
+    let (path, value) = text.split_once('=').ok_or("a member is needed, such as seed=7")?;
+    if path.split('.').any(str::is_empty) {
+        return Err("a member needs a name, such as seed or reasoning.effort".into());
+    }
+    Ok((path.into(), serde_json::from_str(value).unwrap_or_else(|_| value.into())))
+}
+
 /// An amount of money.
 pub(crate) fn price(text: &str) -> Result<f64, String> {
     let price = text.parse::<f64>().ok().filter(|price| price.is_finite() && *price >= 0.0);
@@ -93,6 +125,16 @@ mod tests {
         assert_eq!(spread("0..300ms"), Ok(Spread::between(least, most)));
         assert_eq!(spread("300ms"), Ok(Spread::exactly(most)));
         assert!(spread("300ms..0").is_err());
+    }
+
+    #[test]
+    fn members_and_headers_are_read() {
+        assert_eq!(member("seed=7"), Ok(("seed".into(), 7.into())));
+        assert_eq!(member("reasoning.effort=low"), Ok(("reasoning.effort".into(), "low".into())));
+        assert!(member("seed").is_err() && member("a..b=1").is_err() && member("=1").is_err());
+        assert_eq!(header("x-title:  my batch"), Ok(("x-title".into(), "my batch".into())));
+        assert!(header("x-title").is_err());
+        assert_eq!((most_tokens("none"), most_tokens("7")), (Ok(MostTokens::None), Ok(MostTokens::Some(7))));
     }
 
     #[test]

@@ -58,6 +58,7 @@ fn figures(results: &Results, timeline: &Timeline) -> Vec<(&'static str, String)
         let requests = timeline.documents.iter().map(|document| document.tries.len() as u64).sum();
         figures.push(("requests", count_in_words(requests)));
         figures.push(("refusals", count_in_words(timeline.waits_ms.len() as u64)));
+        figures.extend(timeline.said().map(|said| ("refusals say", said.chars().take(LONGEST_WORDS).collect())));
         figures.push(("time", in_words(Duration::from_millis(timeline.span_ms))));
     }
     // That of requests per time has a chart.
@@ -80,6 +81,8 @@ fn figures(results: &Results, timeline: &Timeline) -> Vec<(&'static str, String)
     figures
 }
 
+/// Of a message among the figures.
+const LONGEST_WORDS: usize = 200;
 const PAGE: &str = include_str!("page/page.html");
 const PARTS: [(&str, &str); 5] = [
     ("{{style}}", include_str!("page/page.css")),

@@ -1,7 +1,7 @@
 //! What an event log says: when each request was sent and how it ended, and when nothing was sent. Several runs may have
 //! written to one log; they are put one after the other, as if nothing lay between them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use anyhow::{Context, Result};
@@ -30,6 +30,8 @@ pub(crate) struct Timeline {
     pub(crate) pauses: Vec<(u64, u64, String)>,
     /// Of each refusal.
     pub(crate) waits_ms: Vec<u64>,
+    /// What the endpoint said when it refused, and how often.
+    refusals: BTreeMap<String, u64>,
     by_id: HashMap<String, usize>,
     paused: Option<(u64, String)>,
     /// What is taken off an event's time.
@@ -65,6 +67,12 @@ impl Timeline {
         self.learnt.as_ref().and_then(Admits::rate).or(self.known)
     }
 
+    /// What the endpoint said most often when it refused.
+    pub(crate) fn said(&self) -> Option<&str> {
+        let most = self.refusals.iter().max_by_key(|(_, count)| **count)?;
+        Some(most.0)
+    }
+
     /// Whether a document was sent.
     pub(crate) fn knows(&self, id: &str) -> bool {
         self.by_id.contains_key(id)
@@ -85,8 +93,13 @@ impl Timeline {
             What::Summary(summary) => summary.limits.into_iter().for_each(|limit| self.hear(limit)),
             What::Learnt(limit) => self.hear(limit),
             What::Sent { id, .. } => self.tries(id).push((now, now, ON_WIRE)),
-            What::Refused { id, wait_ms, .. } => {
+            What::Refused { id, wait_ms, message, .. } => {
                 self.waits_ms.push(wait_ms);
+                // Messages may have a number in each, such as how long to wait.
+                if !message.is_empty() && (self.refusals.len() < MOST_MESSAGES || self.refusals.contains_key(&message))
+                {
+                    *self.refusals.entry(message).or_default() += 1;
+                }
                 self.end_try(&id, now, "refused");
             }
             What::Faulted { id, .. } => self.end_try(&id, now, "fault"),
@@ -169,6 +182,7 @@ fn in_words(reason: &str) -> &'static str {
     }
 }
 
+const MOST_MESSAGES: usize = 1_000;
 /// Of a try that has no end yet.
 const ON_WIRE: &str = "on the wire";
 
@@ -180,7 +194,7 @@ mod tests {
     fn tries_pauses_and_limits_are_found_and_runs_follow_each_other() {
         let lines = r#"{"event":"started","at_epoch_ms":1000,"limits":[]}
 {"event":"sent","id":"a","attempt":1,"in_flight":1,"at_epoch_ms":1000}
-{"event":"refused","id":"a","wait_ms":500,"at_epoch_ms":1010}
+{"event":"refused","id":"a","wait_ms":500,"message":"Rate limit reached","at_epoch_ms":1010}
 {"event":"paused","until_epoch_ms":1510,"reason":"refused","limit":null,"at_epoch_ms":1010}
 {"event":"resumed","at_epoch_ms":1520}
 {"event":"learnt","unit":"requests","amount":10,"window_ms":60000,"source":"refusals","at_epoch_ms":1520}
@@ -204,6 +218,7 @@ mod tests {
             ]
         );
         assert_eq!(timeline.pauses, [(10, 520, "the endpoint asked to wait".to_string())]);
+        assert_eq!(timeline.said(), Some("Rate limit reached"));
         assert_eq!((timeline.runs, timeline.span_ms, timeline.waits_ms.as_slice()), (2, 1_000, &[500][..]));
         assert_eq!(timeline.limit().map(|rate| (rate.amount, rate.window)), Some((10, 60_000)));
         assert_eq!(timeline.learnt.and_then(|learnt| learnt.in_flight()), None, "a request in flight is no limit");

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, Uri};
 
 use super::redaction;
@@ -16,7 +16,8 @@ use crate::error::Error;
 pub struct Access {
     origin: Origin,
     secret: Option<Arc<Secret>>,
-    authorization: Option<HeaderValue>,
+    /// The header that carries the key.
+    authorization: Option<(HeaderName, HeaderValue)>,
 }
 
 /// Scheme, host and port: what has to be equal for two URLs to be of one server (RFC 6454 §4).
@@ -35,6 +36,21 @@ impl Access {
     ///
     /// If the base URL has no scheme or host, or a name and password in it, or if the key cannot be sent in a header.
     pub fn new(base_url: &str, key: Option<String>) -> Result<Self, Error> {
+        Self::with(base_url, key, AUTHORIZATION, "Bearer ")
+    }
+
+    /// The same with the key as it is in a header of this name, such as Azure's `api-key`.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new), and if that is no name of a header.
+    pub fn with_key_header(base_url: &str, key: Option<String>, name: &str) -> Result<Self, Error> {
+        let name = HeaderName::try_from(name).map_err(|_| Error::Key)?;
+        let prefix = if name == AUTHORIZATION { "Bearer " } else { "" };
+        Self::with(base_url, key, name, prefix)
+    }
+
+    fn with(base_url: &str, key: Option<String>, name: HeaderName, prefix: &str) -> Result<Self, Error> {
         // What stands before an @ may be a password, and is not repeated.
         let wrong = || Error::BaseUrl(base_url.rsplit_once('@').map_or(base_url, |(_, after)| after).into());
         let uri = base_url.parse::<Uri>().map_err(|_| wrong())?;
@@ -43,10 +59,11 @@ impl Access {
         }
         let key = key.filter(|key| !key.trim().is_empty());
         let key = key.as_deref().map(str::trim);
-        let authorization = key.map(|key| HeaderValue::try_from(format!("Bearer {key}")));
+        let authorization = key.map(|key| HeaderValue::try_from(format!("{prefix}{key}")));
         let mut authorization = authorization.transpose().map_err(|_| Error::Key)?;
         authorization.iter_mut().for_each(|value| value.set_sensitive(true));
         let secret = key.and_then(Secret::new).map(Arc::new);
+        let authorization = authorization.map(|value| (name, value));
         Ok(Self { origin: Origin::of(&uri).ok_or_else(wrong)?, secret, authorization })
     }
 
@@ -68,8 +85,8 @@ impl Access {
 
     /// Adds the key to a request that is allowed.
     pub(super) fn authorize(&self, headers: &mut HeaderMap) {
-        if let Some(value) = &self.authorization {
-            headers.insert(AUTHORIZATION, value.clone());
+        if let Some((name, value)) = &self.authorization {
+            headers.insert(name, value.clone());
         }
     }
 }

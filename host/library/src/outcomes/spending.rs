@@ -71,7 +71,8 @@ impl Spending {
     /// Takes an event in.
     pub fn add(&mut self, event: &Event) {
         match &event.what {
-            Happening::Faulted(fault) => {
+            // What found no connection was not charged.
+            Happening::Faulted(fault) if fault.reached => {
                 let size = self.open.get(&fault.id).copied().unwrap_or_default();
                 self.add_estimate(size);
             }
@@ -194,11 +195,15 @@ mod tests {
         let fault = Fault {
             id: "a".into(),
             status: None,
+            reached: true,
             message: String::new(),
             wait: 0,
             jitter: 0,
             source: "back-off".into(),
         };
+        let unsent = Fault { reached: false, ..fault.clone() };
+        spending.add(&Event { at: 0, what: Happening::Faulted(unsent) });
+        assert_eq!(spending.cost(), Some(0.0), "a refused connection costs nothing");
         spending.add(&Event { at: 0, what: Happening::Faulted(fault) });
         assert!((spending.cost().unwrap() - 150.0).abs() < 1e-9, "a quarter of 200 bytes, and 100 tokens of answer");
         assert!(spending.is_at_risk(), "another try may take 300 more");

@@ -77,6 +77,9 @@ class Faulted:
     id: str
     status: int | None
     """HTTP status; `None` where no answer came."""
+    reached: bool
+    """Whether the request was sent as far as is known: then it may have been charged. One that found no connection was
+    not."""
     message: str
     """What happened."""
     wait: Milliseconds
@@ -126,7 +129,7 @@ class Status:
     """Not sent yet, or to be sent again."""
     in_flight: int
     unheard: int
-    """Events that were not handed out yet."""
+    """Events that `next` has not handed out yet. With nothing queued and nothing in flight either, all is done."""
     answered: int
     failed: int
     postponed: int

@@ -24,7 +24,7 @@ class Endpoint:
 
     base_url: str
     """`http://` or `https://`, host, optional port and path, up to and without `/chat/completions`; a slash
-    at the end does no harm. Default: empty, which is refused."""
+    at the end does no harm. A query stays at the end of the address (`?api-version=…`). Default: empty, which is refused."""
     # Not in the representation, and so not in logs: the API key is among them.
     headers: tuple[Header, ...] = field(repr=False)
     """Sent with every request, after `content-type` and `content-length`. Default: none. A name that is no
