@@ -63,7 +63,10 @@ def test_ctrl_c_ends_the_example_with_an_outcome_for_each_document(
             assert process.stdout is not None
             first = process.stdout.readline()
             process.send_signal(signal.SIGINT)
-            rest, errors = process.communicate(timeout=30)
+            # Not by `communicate`, which does not see what came along with the first line.
+            assert process.stderr is not None
+            rest, errors = process.stdout.read(), process.stderr.read()
+            process.wait(timeout=30)
         answered = server.stats()["answered"]
     lines = re.findall(r"^document (\d+) (Analysed|postponed: )", first + rest, re.MULTILINE)
     assert sorted((id for id, _ in lines), key=int) == [str(number) for number in range(20)]
