@@ -7,7 +7,7 @@ use becalm::Rate;
 use serde_json::Value;
 
 use crate::flags::endpoint::EndpointFlags;
-use crate::flags::values::{Again, MostTokens, again, member, most_tokens, price, rate, span};
+use crate::flags::values::{Again, MostTokens, again, delimiter, member, most_tokens, price, rate, span};
 
 /// A batch.
 #[derive(Debug, clap::Args)]
@@ -33,6 +33,9 @@ pub(crate) struct BatchFlags {
     /// Column with their texts [default: text]
     #[arg(long, value_name = "NAME", help_heading = "Tables")]
     pub(crate) text_column: Option<String>,
+    /// What stands between columns, such as ';' or '\t' [default: what the first line shows]
+    #[arg(long, value_name = "SIGN", value_parser = delimiter, help_heading = "Tables")]
+    pub(crate) delimiter: Option<u8>,
     /// Where the endpoint is, up to and without /chat/completions
     #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL", help_heading = "Endpoint")]
     pub(crate) base_url: Option<String>,

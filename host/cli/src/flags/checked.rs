@@ -63,9 +63,11 @@ impl BatchFlags {
 
     fn scan(&self, events: Option<&Path>) -> Result<Inputs> {
         let usual = Columns::default();
-        let columns = (self.id_column.is_some() || self.text_column.is_some()).then(|| Columns {
+        let is_named = self.id_column.is_some() || self.text_column.is_some() || self.delimiter.is_some();
+        let columns = is_named.then(|| Columns {
             id: self.id_column.clone().unwrap_or(usual.id),
             text: self.text_column.clone().unwrap_or(usual.text),
+            separator: self.delimiter,
         });
         let except = self.output.iter().map(PathBuf::as_path).chain(events).chain([Path::new(config_file::FILE)]);
         let except = except.map(Path::to_path_buf).collect::<Vec<_>>();

@@ -63,6 +63,15 @@ pub(crate) fn header(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().into(), value.trim().into()))
 }
 
+/// What stands between columns: one sign, or `\t`.
+pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [sign] if sign.is_ascii() && !matches!(sign, b'"' | b'\n' | b'\r') => Ok(*sign),
+        _ => Err("one sign is needed, such as ';', or \\t for a tab".into()),
+    }
+}
+
 /// So many tokens, or none: then the endpoint decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MostTokens {

@@ -8,6 +8,7 @@ mod input_warnings;
 mod inputs;
 mod lines;
 mod named;
+mod packing;
 mod prefetch;
 mod row;
 mod source;

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::error::InputError;
 use super::lines;
+use super::packing::{Packing, extension};
 use super::row::Placed;
 use super::spool::Spool;
 use super::table::{self, Columns};
@@ -23,7 +24,7 @@ pub(super) struct Source {
 /// Where it can be read.
 #[derive(Clone, Debug)]
 enum Place {
-    File(PathBuf),
+    File(PathBuf, Packing),
     Spool(Spool),
 }
 
@@ -33,22 +34,23 @@ enum Form {
     Text,
     /// A document per line, as JSON.
     Lines,
-    /// A document per row, with this byte between columns.
-    Table(u8),
+    /// A document per row, with this byte between columns, or with one that its first line shows.
+    Table(Option<u8>),
 }
 
 impl Source {
     pub(super) fn file(path: &Path) -> Self {
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        let form = match extension.to_ascii_lowercase().as_str() {
-            "jsonl" | "ndjson" => Form::Lines,
-            "csv" => Form::Table(b','),
-            "tsv" => Form::Table(b'\t'),
+        let packing = Packing::of(path);
+        let inner = if packing == Packing::None { path.into() } else { path.with_extension("") };
+        let form = match extension(&inner).as_str() {
+            "jsonl" | "ndjson" | "jl" => Form::Lines,
+            "csv" => Form::Table(None),
+            "tsv" => Form::Table(Some(b'\t')),
             _ => Form::Text,
         };
         // `./contracts/a.txt` is the same document as `contracts/a.txt`.
         let parts = path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
-        Self { name: parts.display().to_string(), place: Place::File(path.into()), form }
+        Self { name: parts.display().to_string(), place: Place::File(path.into(), packing), form }
     }
 
     /// Standard input is a table if columns are named for it, holds documents per line if it begins like JSON, and is
@@ -62,7 +64,7 @@ impl Source {
         let begin = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(begin).trim_ascii_start();
         let form = match begin.starts_with(b"{") {
             true => Form::Lines,
-            false if has_columns => Form::Table(b','),
+            false if has_columns => Form::Table(None),
             false => Form::Text,
         };
         Ok(Self { name: name.into(), place: Place::Spool(spool), form })
@@ -78,8 +80,8 @@ impl Source {
         let unreadable = |source| InputError::Unreadable { name: self.name.clone(), source };
         let file: Box<dyn Read + 'a> = match &self.place {
             Place::Spool(spool) => Box::new(spool.reader()),
-            Place::File(path) => match File::open(path) {
-                Ok(file) => Box::new(file),
+            Place::File(path, packing) => match File::open(path).and_then(|file| packing.reader(file)) {
+                Ok(file) => file,
                 Err(error) => return Box::new([Err(unreadable(error))].into_iter()),
             },
         };
@@ -87,7 +89,7 @@ impl Source {
         match self.form {
             Form::Text => Box::new([text::read(&self.name, file).map_err(unreadable)].into_iter()),
             Form::Lines => Box::new(lines::read(&self.name, file).map(move |placed| placed.map_err(unreadable))),
-            Form::Table(separator) => match table::read(&self.name, file, separator, columns) {
+            Form::Table(separator) => match table::read(&self.name, file, columns.separator.or(separator), columns) {
                 Ok(rows) => Box::new(rows.map(move |placed| placed.map_err(unreadable))),
                 Err(error) => Box::new([Err(error)].into_iter()),
             },
