@@ -30,10 +30,10 @@ help:
 
 build:
 	@$(cargo) build --release
-	@target/release/becalm component
+	@"$${CARGO_TARGET_DIR:-target}/release/becalm" component
 
 demo: build
-	@target/release/becalm demo
+	@"$${CARGO_TARGET_DIR:-target}/release/becalm" demo
 
 test: check
 	@$(cargo) test --release --workspace $(guests)
