@@ -1,6 +1,5 @@
 //! What stands in the input for one document: the document, or why there is none.
 
-use super::fingerprint::{ChatFingerprint, Fingerprint};
 use crate::contract::{Document, Failure, FailureKind, Outcome, Verdict};
 
 /// One document of the input, usable or not. Both get an outcome.
@@ -40,11 +39,11 @@ impl Row {
         }
     }
 
-    /// What it contains and is asked, and the same as older versions reckoned it; nothing if it cannot be used.
-    pub(crate) fn fingerprints(&self, chat: ChatFingerprint) -> [Option<Fingerprint>; 2] {
+    /// The document, if it is one.
+    pub(crate) const fn document(&self) -> Option<&Document> {
         match self {
-            Self::Document(document) => [Fingerprint::of(document, chat), Fingerprint::older(document, chat)].map(Some),
-            Self::Unusable(_) => [None, None],
+            Self::Document(document) => Some(document),
+            Self::Unusable(_) => None,
         }
     }
 

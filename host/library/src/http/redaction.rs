@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Response};
 use http_body::Frame;
 use http_body_util::BodyExt;
@@ -43,12 +43,15 @@ struct Redacted {
 
 impl Redacted {
     /// What of this piece, and of what was held, can go.
-    fn pass(&mut self, piece: &Bytes) -> Bytes {
-        let mut piece = [&self.held[..], piece].concat();
+    fn pass(&mut self, piece: Bytes) -> Bytes {
+        let mut piece = match self.held.is_empty() {
+            // Copied only where others have it too.
+            true => BytesMut::from(piece),
+            false => BytesMut::from(&[&self.held[..], &piece].concat()[..]),
+        };
         let held = self.secret.blank(&mut piece);
-        let mut piece = Bytes::from(piece);
-        self.held = piece.split_off(held);
-        piece
+        self.held = piece.split_off(held).freeze();
+        piece.freeze()
     }
 }
 
@@ -71,7 +74,7 @@ impl http_body::Body for Redacted {
                 None => return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.held))))),
             };
             let passed = match frame.into_data() {
-                Ok(piece) => self.pass(&piece),
+                Ok(piece) => self.pass(piece),
                 Err(frame) => {
                     self.next = frame.into_trailers().ok().map(|mut trailers| {
                         blank_fields(&mut trailers, &self.secret);

@@ -8,7 +8,7 @@ use memchr::memmem;
 pub(super) struct Secret {
     key: Box<[u8]>,
     /// The forms that are the same wherever they stand.
-    fixed: Vec<Vec<u8>>,
+    fixed: Vec<memmem::Finder<'static>>,
 }
 
 /// What a look at one place found.
@@ -30,11 +30,10 @@ impl Secret {
             return None;
         }
         let key = key.as_bytes();
-        let mut fixed = (0..3).flat_map(|offset| [STANDARD, URL_SAFE].map(|digits| base64_core(key, offset, digits)));
-        let mut fixed = fixed.by_ref().collect::<Vec<_>>();
-        fixed.push(key.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect());
-        fixed.push(key.iter().flat_map(|byte| format!("{byte:02X}").into_bytes()).collect());
-        fixed.dedup();
+        let base64 = (0..3).flat_map(|offset| [STANDARD, URL_SAFE].map(|digits| base64_core(key, offset, digits)));
+        let hex = key.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let forms = base64.chain([hex.to_ascii_uppercase().into_bytes(), hex.into_bytes()]);
+        let fixed = forms.map(|form| memmem::Finder::new(&form).into_owned()).collect();
         Some(Self { key: key.into(), fixed })
     }
 
@@ -57,9 +56,11 @@ impl Secret {
                 Found::Nothing => at += 1,
             }
         }
-        for form in &self.fixed {
-            while let Some(at) = memmem::find(bytes, form) {
-                bytes[at..at + form.len()].fill(b'*');
+        for finder in &self.fixed {
+            let (form, mut at) = (finder.needle(), 0);
+            while let Some(next) = finder.find(&bytes[at..]) {
+                bytes[at + next..at + next + form.len()].fill(b'*');
+                at += next + form.len();
             }
             let longest = bytes.len().min(form.len() - 1);
             let begun = (1..=longest).rev().find(|length| bytes.ends_with(&form[..*length])).unwrap_or(0);

@@ -4,6 +4,7 @@ use serde::de::{Error, IgnoredAny};
 
 use super::result_line::{Ending, ResultLine};
 use super::shortfall::Shortfall;
+use crate::contract::Document;
 use crate::documents::{ChatFingerprint, Fingerprint, IdPrint, Row};
 
 /// The documents of earlier runs, by what their ids are known by: 24 bytes each, however long ids are.
@@ -107,7 +108,9 @@ impl ResultHistory {
             return Before::Never;
         };
         let known = self.0[index].1;
-        let is_same = || row.fingerprints(chat).into_iter().any(|content| known.is_of(content));
+        // By the older reckoning only where this one does not fit: each hashes the whole document.
+        let reckonings: [fn(&Document, ChatFingerprint) -> Fingerprint; 2] = [Fingerprint::of, Fingerprint::older];
+        let is_same = || reckonings.iter().any(|of| known.is_of(row.document().map(|document| of(document, chat))));
         match known.shortfall() {
             _ if known == Known::FAILED => Before::Failed,
             _ if !is_same() => Before::Changed,
@@ -120,7 +123,6 @@ impl ResultHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::Document;
 
     const ANSWERED: &str = r#"{"custom_id":"a","response":{"status_code":200,"body":{}},"error":null}"#;
     const FAILED: &str =
